@@ -1,0 +1,294 @@
+#include "base/wire.hpp"
+
+#include "base/encoding.hpp"
+#include "base/json.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace bc::wire {
+
+namespace {
+
+constexpr std::size_t max_text = 256;
+constexpr std::size_t max_list = 64;
+constexpr std::size_t max_csr = 4096;
+constexpr std::size_t max_seal = 4096;
+constexpr std::array<std::string_view, 4> roles = {"node", "site", "ramdisk",
+                                                   "node-tenant"};
+
+fault invalid(std::string message, std::string path) {
+  return fail(errc::invalid_input, std::move(message), std::move(path));
+}
+
+result<std::string> bounded(const json::reader& from, std::string_view name,
+                            std::size_t limit = max_text) {
+  BC_TRY(v, from.optional_text(name));
+  if (v && v->size() > limit)
+    return invalid("is longer than " + std::to_string(limit) + " bytes",
+                   from.path_of(name));
+  return v.value_or("");
+}
+
+result<std::vector<std::string>> bounded_list(const json::reader& from,
+                                              std::string_view name) {
+  BC_TRY(list, from.texts_or_none(name));
+  if (list.size() > max_list)
+    return invalid("has more than 64 members", from.path_of(name));
+  for (const auto& item : list)
+    if (item.size() > max_text)
+      return invalid("has a member longer than 256 bytes", from.path_of(name));
+  return std::move(list);
+}
+
+result<claims> decode_claims(const json::reader& from) {
+  BC_TRY(uuid, bounded(from, "productUuid"));
+  BC_TRY(product, bounded(from, "productSerial"));
+  BC_TRY(board, bounded(from, "boardSerial"));
+  BC_TRY(chassis, bounded(from, "chassisSerial"));
+  BC_TRY(hostname, bounded(from, "hostname"));
+  BC_TRY(macs, bounded_list(from, "macs"));
+  BC_TRY(gpus, bounded_list(from, "gpuUuids"));
+  return claims{uuid, product, board, chassis, macs, gpus, hostname};
+}
+
+result<void> check_protocol(const json::reader& from) {
+  BC_TRY(version, from.integer("protocol"));
+  if (version != protocol_version)
+    return invalid("is not a protocol version this server speaks (1)",
+                   "/protocol");
+  return ok();
+}
+
+void put_base64(json::writer& out, std::string_view name, byte_view data) {
+  out.field(name, to_base64(data));
+}
+
+void put_base64_list(json::writer& out, std::string_view name,
+                     const std::vector<bytes>& items) {
+  std::vector<std::string> texts;
+  for (const auto& item : items)
+    texts.push_back(to_base64(item));
+  out.field(name, texts);
+}
+
+result<std::vector<bytes>> base64_list(const json::reader& from,
+                                       std::string_view name) {
+  BC_TRY(texts, from.texts(name));
+  std::vector<bytes> out;
+  for (const auto& text : texts) {
+    auto item = from_base64(text);
+    if (!item)
+      return invalid("must be base64", from.path_of(name));
+    out.push_back(std::move(item).value());
+  }
+  return out;
+}
+
+errc code_of(std::string_view text) {
+#define BC_X(name, wire, status) \
+  if (text == wire)              \
+    return errc::name;
+  BC_ERRC(BC_X)
+#undef BC_X
+  return errc::internal;
+}
+
+void put_signed_time(json::writer& out, const join_answer& answer) {
+  if (!answer.time)
+    return;
+  put_base64(out, "signingKey", answer.signing_key);
+  out.key("serverTime").begin_object();
+  out.field("time", answer.time->time_ms);
+  put_base64(out, "sig", answer.time->signature);
+  out.end_object();
+}
+
+}  // namespace
+
+std::string encode(const join_request& request) {
+  json::writer out;
+  out.begin_object().field("protocol", protocol_version);
+  if (!request.attestor.empty())
+    out.field("attestor", request.attestor);
+  out.field("role", request.role).field("siteId", request.site_id);
+  put_base64(out, "csr", request.csr);
+  const auto& c = request.hardware;
+  out.key("claims").begin_object();
+  auto put = [&out](std::string_view name, const std::string& v) {
+    if (!v.empty())
+      out.field(name, v);
+  };
+  put("productUuid", c.product_uuid);
+  put("productSerial", c.product_serial);
+  put("boardSerial", c.board_serial);
+  put("chassisSerial", c.chassis_serial);
+  if (!c.macs.empty())
+    out.field("macs", c.macs);
+  if (!c.gpu_uuids.empty())
+    out.field("gpuUuids", c.gpu_uuids);
+  put("hostname", c.hostname);
+  out.end_object();
+  out.key("evidence").begin_object();
+  if (request.sealed_token)
+    out.key("join-token")
+        .begin_object()
+        .field("sealed", *request.sealed_token)
+        .end_object();
+  out.end_object().end_object();
+  return out.str();
+}
+
+result<join_request> decode_join_request(std::string_view body) {
+  if (body.size() > max_body)
+    return invalid("the body is larger than 64 KiB", "");
+  BC_TRY(doc, json::parse_object(body));
+  json::reader from{doc};
+  BC_TRYV(check_protocol(from));
+  join_request out;
+  BC_TRY(attestor, bounded(from, "attestor", 64));
+  BC_TRY(role, from.text("role"));
+  if (std::find(roles.begin(), roles.end(), role) == roles.end())
+    return invalid("is not one of node, site, ramdisk, node-tenant", "/role");
+  BC_TRY(site, bounded(from, "siteId"));
+  BC_TRY(csr, from.base64("csr"));
+  if (csr.empty() || csr.size() > max_csr)
+    return invalid("must be 1 to 4096 bytes", "/csr");
+  BC_TRY(hardware_object, from.object("claims"));
+  BC_TRY(hardware, decode_claims(hardware_object));
+  BC_TRY(evidence, from.object("evidence"));
+  if (evidence.has("join-token")) {
+    BC_TRY(token, evidence.object("join-token"));
+    BC_TRY(sealed, token.text("sealed"));
+    if (sealed.size() > max_seal)
+      return invalid("is longer than 4096 bytes",
+                     "/evidence/join-token/sealed");
+    out.sealed_token = sealed;
+  }
+  out.attestor = attestor;
+  out.role = role;
+  out.site_id = site;
+  out.csr = csr;
+  out.hardware = hardware;
+  return out;
+}
+
+std::string encode(const joined_body& body) {
+  json::writer out;
+  out.begin_object().field("nodeId", body.node_id);
+  put_base64_list(out, "certificateChain", body.certificate_chain);
+  put_base64_list(out, "commandSigningKeys", body.command_signing_keys);
+  put_base64(out, "csrSha256", body.csr_sha256);
+  out.field("trustDomain", body.trust_domain)
+      .field("siteId", body.site_id)
+      .field("role", body.role)
+      .field("notAfter", body.not_after_ms)
+      .end_object();
+  return out.str();
+}
+
+result<joined_body> decode_joined_body(std::string_view body) {
+  BC_TRY(doc, json::parse_object(body));
+  json::reader from{doc};
+  BC_TRY(node, from.text("nodeId"));
+  BC_TRY(chain, base64_list(from, "certificateChain"));
+  BC_TRY(commands, base64_list(from, "commandSigningKeys"));
+  BC_TRY(csr, from.base64("csrSha256"));
+  BC_TRY(domain, from.text("trustDomain"));
+  BC_TRY(site, from.text("siteId"));
+  BC_TRY(role, from.text("role"));
+  BC_TRY(not_after, from.integer("notAfter"));
+  return joined_body{node, chain, commands, csr, domain, site, role, not_after};
+}
+
+std::string encode(const deferred_body& body) {
+  json::writer out;
+  out.begin_object()
+      .field("requestId", body.request_id)
+      .field("retryAfterSeconds", body.retry_after_seconds);
+  put_base64(out, "csrSha256", body.csr_sha256);
+  out.end_object();
+  return out.str();
+}
+
+result<deferred_body> decode_deferred_body(std::string_view body) {
+  BC_TRY(doc, json::parse_object(body));
+  json::reader from{doc};
+  BC_TRY(request, from.text("requestId"));
+  BC_TRY(after, from.integer("retryAfterSeconds"));
+  BC_TRY(csr, from.base64("csrSha256"));
+  return deferred_body{request, after, csr};
+}
+
+int http_status(const join_answer& answer) {
+  switch (answer.what) {
+    case join_answer::kind::joined:
+      return 200;
+    case join_answer::kind::deferred:
+      return 202;
+    case join_answer::kind::failed:
+      break;
+  }
+  return bc::http_status(answer.code);
+}
+
+std::string encode(const join_answer& answer) {
+  json::writer out;
+  out.begin_object().field("protocol", protocol_version);
+  if (answer.what == join_answer::kind::failed) {
+    out.key("error").begin_object();
+    out.field("code", wire_text(answer.code)).field("message", answer.message);
+    if (!answer.path.empty())
+      out.field("path", answer.path);
+    out.end_object();
+  } else {
+    out.field("status", answer.what == join_answer::kind::joined
+                            ? std::string_view{"joined"}
+                            : std::string_view{"deferred"});
+    put_base64(out, "body", as_bytes(answer.body));
+    put_base64(out, "sig", answer.signature);
+  }
+  put_signed_time(out, answer);
+  out.end_object();
+  return out.str();
+}
+
+result<join_answer> decode_join_answer(int status, std::string_view body) {
+  BC_TRY(doc, json::parse_object(body));
+  json::reader from{doc};
+  join_answer out;
+  if (from.has("error")) {
+    if (status < 400)
+      return invalid("does not go with the HTTP status", "/error");
+    BC_TRY(error, from.object("error"));
+    BC_TRY(code, error.text("code"));
+    BC_TRY(message, error.text("message"));
+    BC_TRY(path, error.optional_text("path"));
+    out.code = code_of(code);
+    out.message = message;
+    out.path = path.value_or("");
+  } else {
+    BC_TRY(text, from.text("status"));
+    if (text == "joined" && status == 200)
+      out.what = join_answer::kind::joined;
+    else if (text == "deferred" && status == 202)
+      out.what = join_answer::kind::deferred;
+    else
+      return invalid("does not go with the HTTP status", "/status");
+    BC_TRY(signed_bytes, from.base64("body"));
+    BC_TRY(sig, from.base64("sig"));
+    out.body = std::string{as_text(signed_bytes)};
+    out.signature = sig;
+  }
+  if (from.has("serverTime")) {
+    BC_TRY(key, from.base64("signingKey"));
+    BC_TRY(time, from.object("serverTime"));
+    BC_TRY(ms, time.integer("time"));
+    BC_TRY(sig, time.base64("sig"));
+    out.signing_key = key;
+    out.time = server_time{ms, sig};
+  }
+  return out;
+}
+
+}  // namespace bc::wire

@@ -1,0 +1,44 @@
+# The contracts of schema/ as C++ data, so that a program carries them.
+#
+# Every file under schema/api and schema/sql becomes one row of
+# bc::schema::files() (generated/schema/embedded.hpp).
+function(bc_embed_schemas)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/schema
+       ${CMAKE_SOURCE_DIR}/schema/api/*.json ${CMAKE_SOURCE_DIR}/schema/sql/*.sql)
+  list(SORT files)
+  set(rows "")
+  foreach(name ${files})
+    file(READ ${CMAKE_SOURCE_DIR}/schema/${name} text)
+    string(APPEND rows "    {\"${name}\", R\"bcschema(${text})bcschema\"},\n")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+                 ${CMAKE_SOURCE_DIR}/schema/${name})
+  endforeach()
+  set(content "#pragma once
+
+#include <string_view>
+
+namespace bc::schema {
+
+struct file {
+  std::string_view name;
+  std::string_view text;
+};
+
+inline constexpr file files[] = {
+${rows}    {\"\", \"\"},
+};
+
+/// The text of one file under schema/ (\"api/joinTokens.create.json\"), or
+/// empty when there is none.
+[[nodiscard]] constexpr std::string_view text_of(std::string_view name) {
+  for (const auto& f : files)
+    if (!f.name.empty() && f.name == name)
+      return f.text;
+  return {};
+}
+
+}  // namespace bc::schema
+")
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/schema/embedded.hpp
+       CONTENT "${content}" @ONLY)
+endfunction()

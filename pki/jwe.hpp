@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "base/secret_bytes.hpp"
+#include "pki/key.hpp"
+
+namespace bc::pki {
+
+/// How far a seal's `iat` may lie from the server's time (CASES 83).
+inline constexpr seconds seal_window{86'400};
+inline constexpr std::size_t max_seal_size = 4096;
+
+/// Compact JWE (RFC 7516) of the token to the JoinService encryption key:
+/// ECDH-ES+A256KW, A256GCM; protected header alg, enc, epk, typ "bcjt+jwe",
+/// iat (seconds), csr (base64url SHA-256 of the CSR's DER).
+[[nodiscard]] std::string seal_token(const public_key& recipient,
+                                     std::string_view token,
+                                     const sha256_digest& csr_sha256,
+                                     time_point now);
+
+/// The same with the ephemeral key, content key and IV given; for vectors.
+[[nodiscard]] std::string seal_token_with(
+    const public_key& recipient, const private_key& ephemeral,
+    byte_view content_key, byte_view iv, std::string_view token,
+    const sha256_digest& csr_sha256, time_point now);
+
+/// Opens a seal. Any other header parameter, algorithm, part count, padding,
+/// blank, IV or tag length, a seal for another CSR, or an `iat` out of the
+/// window is INVALID_INPUT; `detail` says which.
+[[nodiscard]] result<secret_bytes> open_seal(const private_key& recipient,
+                                             std::string_view compact,
+                                             const sha256_digest& csr_sha256,
+                                             time_point now);
+
+/// The JWK (RFC 7517) of a P-256 public key: kty, crv, x, y.
+[[nodiscard]] std::string to_jwk(const public_key& key);
+/// Strict: coordinates are 32 bytes each, no `d`; else INVALID_INPUT.
+[[nodiscard]] result<public_key> from_jwk(std::string_view json);
+
+/// Concat KDF (NIST SP 800-56A) with empty apu and apv, AlgorithmID
+/// "ECDH-ES+A256KW", 256 bits.
+[[nodiscard]] secret_bytes derive_kek(const secret_bytes& shared_x);
+
+}  // namespace bc::pki

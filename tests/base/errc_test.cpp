@@ -1,0 +1,22 @@
+// spec: DESIGN section 10 (codes and HTTP status)
+#include "base/errc.hpp"
+
+#include "tests/support/golden.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace bc;
+
+TEST_CASE("errc: the catalogue's codes and statuses are as published") {
+  std::string text;
+  for (auto code : {
+#define BC_X(name, wire, status) errc::name,
+           BC_ERRC(BC_X)
+#undef BC_X
+       }) {
+    text += std::string{wire_text(code)} + " " +
+            std::to_string(http_status(code)) + "\n";
+  }
+  text.pop_back();
+  testing::check_golden("base/errc.txt", text);
+}

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "base/wire.hpp"
+
+/// One message of each kind of the daemon protocol, with made-up bytes.
+namespace wire_samples {
+
+using namespace bc;
+
+inline bytes filled(std::size_t size, std::uint8_t value) {
+  return bytes(size, value);
+}
+
+inline wire::join_request request() {
+  return {"",
+          "node",
+          "site_01k5w000000000000000000000",
+          filled(6, 0x30),
+          {"6f9619ff-8b86-d011-b42d-00cf4fc964ff",
+           "USE2200001",
+           "BOARD-77",
+           "CHASSIS-7",
+           {"3c:ec:ef:00:00:01", "3c:ec:ef:00:00:02"},
+           {"GPU-0123abcd-0123-0123-0123-0123456789ab"},
+           "rack7-u12"},
+          "aGVhZGVy.a2V5.aXY.dGV4dA.dGFn"};
+}
+
+inline wire::joined_body joined_body() {
+  return {"node_01k5w000000000000000000000",
+          {filled(4, 0x01), filled(4, 0x02)},
+          {filled(4, 0x03)},
+          filled(32, 0xaa),
+          "compute.example.com",
+          "site_01k5w000000000000000000000",
+          "node",
+          1'764'086'400'000};
+}
+
+inline wire::deferred_body deferred_body() {
+  return {"jreq_01k5w000000000000000000000", 30, filled(32, 0xaa)};
+}
+
+inline void add_time(wire::join_answer& answer) {
+  answer.signing_key = filled(4, 0x05);
+  answer.time = wire::server_time{1'764'000'000'000, filled(64, 0x06)};
+}
+
+inline wire::join_answer accepted(wire::join_answer::kind what,
+                                  std::string body) {
+  wire::join_answer a;
+  a.what = what;
+  a.body = std::move(body);
+  a.signature = filled(64, 0x07);
+  add_time(a);
+  return a;
+}
+
+inline wire::join_answer joined() {
+  return accepted(wire::join_answer::kind::joined, wire::encode(joined_body()));
+}
+
+inline wire::join_answer deferred() {
+  return accepted(wire::join_answer::kind::deferred,
+                  wire::encode(deferred_body()));
+}
+
+inline wire::join_answer failed(errc code, std::string_view message) {
+  wire::join_answer a;
+  a.code = code;
+  a.message = message;
+  add_time(a);
+  return a;
+}
+
+inline wire::join_answer refused() {
+  return failed(errc::access_denied, wire::refused_message);
+}
+
+inline wire::join_answer malformed() {
+  auto a = failed(errc::invalid_input, "must be base64");
+  a.path = "/csr";
+  a.signing_key.clear();
+  a.time.reset();
+  return a;
+}
+
+}  // namespace wire_samples
