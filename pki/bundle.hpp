@@ -1,15 +1,15 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/secret_bytes.hpp"
 #include "pki/certificate.hpp"
 #include "pki/key.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace bc::pki {
 

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "pki/key.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace bc::pki {
 
@@ -43,7 +43,8 @@ struct node_certificate_request {
 
 struct issued_certificate {
   bytes der;
-  std::string serial;  // lower-case hex, no leading zero digits dropped: 32 digits
+  std::string
+      serial;  // lower-case hex, no leading zero digits dropped: 32 digits
   time_point not_before;
   time_point not_after;
 };

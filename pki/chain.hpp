@@ -1,12 +1,12 @@
 #pragma once
 
-#include <string_view>
-#include <vector>
-
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "pki/certificate.hpp"
+
+#include <string_view>
+#include <vector>
 
 namespace bc::pki {
 

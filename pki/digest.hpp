@@ -1,11 +1,11 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
-
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/secret_bytes.hpp"
+
+#include <array>
+#include <cstdint>
 
 namespace bc::pki {
 

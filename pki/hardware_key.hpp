@@ -23,8 +23,8 @@ struct hardware_claims {
 /// ATTESTATION section 5).
 struct identifiers {
   std::optional<std::string> product_uuid;  // lower case, dashed
-  std::vector<std::string> serials;  // upper case, product, board, chassis
-  std::vector<std::string> macs;     // aa:bb:cc:dd:ee:ff, sorted, unique
+  std::vector<std::string> serials;    // upper case, product, board, chassis
+  std::vector<std::string> macs;       // aa:bb:cc:dd:ee:ff, sorted, unique
   std::vector<std::string> gpu_uuids;  // lower case, sorted, unique
 };
 [[nodiscard]] identifiers normalise(const hardware_claims& claims);

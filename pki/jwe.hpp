@@ -1,14 +1,14 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/secret_bytes.hpp"
 #include "pki/key.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace bc::pki {
 
@@ -25,10 +25,12 @@ inline constexpr std::size_t max_seal_size = 4096;
                                      time_point now);
 
 /// The same with the ephemeral key, content key and IV given; for vectors.
-[[nodiscard]] std::string seal_token_with(
-    const public_key& recipient, const private_key& ephemeral,
-    byte_view content_key, byte_view iv, std::string_view token,
-    const sha256_digest& csr_sha256, time_point now);
+[[nodiscard]] std::string seal_token_with(const public_key& recipient,
+                                          const private_key& ephemeral,
+                                          byte_view content_key, byte_view iv,
+                                          std::string_view token,
+                                          const sha256_digest& csr_sha256,
+                                          time_point now);
 
 /// Opens a seal. Any other header parameter, algorithm, part count, padding,
 /// blank, IV or tag length, a seal for another CSR, or an `iat` out of the

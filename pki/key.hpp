@@ -1,15 +1,15 @@
 #pragma once
 
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+#include "base/secret_bytes.hpp"
+#include "pki/digest.hpp"
+
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-
-#include "base/bytes.hpp"
-#include "base/result.hpp"
-#include "base/secret_bytes.hpp"
-#include "pki/digest.hpp"
 
 namespace bc::pki {
 
@@ -57,8 +57,7 @@ class private_key {
   /// A scalar of 32 bytes in [1, n-1]; else INVALID_INPUT.
   [[nodiscard]] static result<private_key> from_scalar(byte_view scalar);
   /// Unencrypted PKCS#8 PEM of a P-256 key; else INVALID_INPUT.
-  [[nodiscard]] static result<private_key> from_pkcs8_pem(
-      std::string_view pem);
+  [[nodiscard]] static result<private_key> from_pkcs8_pem(std::string_view pem);
 
   private_key(private_key&&) noexcept;
   private_key& operator=(private_key&&) noexcept;

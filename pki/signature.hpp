@@ -1,11 +1,11 @@
 #pragma once
 
+#include "base/bytes.hpp"
+#include "pki/key.hpp"
+
 #include <initializer_list>
 #include <string_view>
 #include <vector>
-
-#include "base/bytes.hpp"
-#include "pki/key.hpp"
 
 namespace bc::pki {
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "base/result.hpp"
+
 #include <string>
 #include <string_view>
-
-#include "base/result.hpp"
 
 namespace bc::pki {
 
