@@ -1,0 +1,132 @@
+#include "events/catalog.hpp"
+
+#include "base/json.hpp"
+#include "events/codec.hpp"
+#include "events/directory.hpp"
+#include "events/event_names.hpp"
+#include "events/join_token.hpp"
+#include "events/node.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace bc::events {
+
+namespace {
+
+using fields = std::string_view;
+
+constexpr fields tenant_fields[] = {"tenantId", "name", "root", "createdAt"};
+constexpr fields site_fields[] = {"siteId", "tenantId", "name", "kind",
+                                  "createdAt"};
+constexpr fields pool_fields[] = {"poolId", "tenantId", "siteId",
+                                  "name",   "agent",    "createdAt"};
+constexpr fields credential_fields[] = {"credentialId", "principal", "grants",
+                                        "createdAt"};
+constexpr fields token_created_fields[] = {
+    "tokenId",   "poolId", "siteId",       "role",  "maxUses",
+    "expiresAt", "pinned", "allowReclaim", "hosted"};
+constexpr fields token_revoked_fields[] = {"tokenId", "poolId", "revokedAt"};
+constexpr fields joined_fields[] = {"nodeId",      "poolId",
+                                    "siteId",      "attestor",
+                                    "reclaim",     "hardwareKeyTrusted",
+                                    "hardwareKey", "certificateSerial",
+                                    "nodeKey",     "identityGeneration",
+                                    "role",        "notAfter"};
+constexpr fields adopted_fields[] = {"nodeId", "adoptedAt"};
+constexpr fields refused_fields[] = {"attestor",  "reason",      "role",
+                                     "csrSha256", "hardwareKey", "suppressed"};
+
+constexpr std::array types = {
+    event_type{name::tenant_created, 1, "tenant", true, tenant_fields},
+    event_type{name::site_created, 1, "site", true, site_fields},
+    event_type{name::pool_created, 1, "pool", true, pool_fields},
+    event_type{name::credential_created, 1, "credential", true,
+               credential_fields},
+    event_type{name::join_token_created, 1, "join_token", true,
+               token_created_fields},
+    event_type{name::join_token_redeemed, 1, "join_token", false, {}},
+    event_type{name::join_token_revoked, 1, "join_token", true,
+               token_revoked_fields},
+    event_type{name::node_joined, 1, "node", true, joined_fields},
+    event_type{name::node_adopted, 1, "node", true, adopted_fields},
+    event_type{name::join_refused, 1, "refusal", true, refused_fields},
+    event_type{name::pki_initialized, 1, "pki", false, {}},
+};
+
+template <class Decode, class Moves>
+result<moves> decoded_moves(const envelope& e, Decode decode, Moves moves_of) {
+  BC_TRY(event, decode(e));
+  return moves_of(event);
+}
+
+std::string padded(std::uint64_t position) {
+  auto digits = std::to_string(position);
+  return std::string(20 - digits.size(), '0') + digits;
+}
+
+}  // namespace
+
+std::span<const event_type> event_types() {
+  return types;
+}
+
+const event_type* find_event_type(std::string_view name) {
+  auto it = std::find_if(types.begin(), types.end(),
+                         [&](const auto& t) { return t.name == name; });
+  return it == types.end() ? nullptr : &*it;
+}
+
+result<moves> moves_of(const envelope& e) {
+  const auto* type = find_event_type(e.type);
+  if (!type || type->version != e.type_version)
+    return codec::unknown_event(e);
+  if (type->stream_kind == "join_token")
+    return decoded_moves(e, join_token::decode, join_token::moves_of);
+  if (type->stream_kind == "node")
+    return decoded_moves(e, node::decode, node::moves_of);
+  if (type->stream_kind == "tenant")
+    return decoded_moves(e, tenant::decode, tenant::moves_of);
+  if (type->stream_kind == "site")
+    return decoded_moves(e, site::decode, site::moves_of);
+  if (type->stream_kind == "pool")
+    return decoded_moves(e, pool::decode, pool::moves_of);
+  return moves{};
+}
+
+std::optional<std::string> to_public(const envelope& e,
+                                     std::string_view incarnation,
+                                     std::string_view source) {
+  const auto* type = find_event_type(e.type);
+  if (!type || !type->is_public || type->version != e.type_version)
+    return std::nullopt;
+  auto data = json::parse_object(e.data);
+  if (!data)
+    return std::nullopt;
+  const auto prefix = std::string{incarnation} + "-";
+  json::writer out;
+  out.begin_object()
+      .field("specversion", "1.0")
+      .field("id", prefix + std::to_string(e.position))
+      .field("type", e.type)
+      .field("source", source)
+      .field("subject", e.stream)
+      .field("time", to_rfc3339(e.time))
+      .field("dataschema", "urn:better-compute:event:" + e.type + ":" +
+                               std::to_string(e.type_version));
+  // CloudEvents forbids an empty attribute.
+  codec::put_unless_empty(out, "tenantid", e.tenant);
+  codec::put_unless_empty(out, "correlationid", e.correlation);
+  out.field("sequence", prefix + padded(e.position));
+  out.key("data").begin_object();
+  for (auto field : type->public_fields) {
+    auto it = data.value().FindMember(
+        json::value{rapidjson::StringRef(field.data(), field.size())});
+    if (it != data.value().MemberEnd())
+      out.key(field).raw_value(it->value);
+  }
+  out.end_object().end_object();
+  return out.str();
+}
+
+}  // namespace bc::events

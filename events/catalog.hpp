@@ -1,0 +1,37 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "events/journal.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// Every event type: frozen wire name, version, stream kind, and which fields
+/// of `data` may leave as a public event.
+namespace bc::events {
+
+struct event_type {
+  std::string_view name;
+  int version;
+  std::string_view stream_kind;
+  bool is_public;
+  std::span<const std::string_view> public_fields;  // allow-list over `data`
+};
+
+[[nodiscard]] std::span<const event_type> event_types();
+[[nodiscard]] const event_type* find_event_type(std::string_view name);
+
+/// The claim and budget moves of a stored event; no moves for a type that has
+/// none; INTERNAL for an unknown type or version.
+[[nodiscard]] result<moves> moves_of(const envelope& e);
+
+/// A CloudEvents 1.0 JSON object (spec: DESIGN section 6): id, type, source,
+/// subject, time, dataschema, tenantid, correlationid, sequence, data. nullopt
+/// for an event that is not public.
+[[nodiscard]] std::optional<std::string> to_public(const envelope& e,
+                                                   std::string_view incarnation,
+                                                   std::string_view source);
+
+}  // namespace bc::events

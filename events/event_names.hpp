@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string_view>
+
+/// The frozen wire names of every event type; what each holds and what of it
+/// is public stands in catalog.cpp.
+namespace bc::events::name {
+
+inline constexpr std::string_view tenant_created = "tenant.created";
+inline constexpr std::string_view site_created = "site.created";
+inline constexpr std::string_view pool_created = "pool.created";
+inline constexpr std::string_view credential_created =
+    "security.credential.created";
+inline constexpr std::string_view join_token_created =
+    "security.join-token.created";
+inline constexpr std::string_view join_token_redeemed =
+    "security.join-token.redeemed";
+inline constexpr std::string_view join_token_revoked =
+    "security.join-token.revoked";
+inline constexpr std::string_view node_joined = "node.joined";
+inline constexpr std::string_view node_adopted = "node.adopted";
+inline constexpr std::string_view join_refused = "security.join.refused";
+inline constexpr std::string_view pki_initialized = "pki.initialized";
+
+}  // namespace bc::events::name

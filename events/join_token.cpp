@@ -1,0 +1,135 @@
+#include "events/join_token.hpp"
+
+#include "base/encoding.hpp"
+#include "events/bearer.hpp"
+
+namespace bc::events::join_token {
+
+namespace {
+
+using pki::certificate_role;
+
+state& apply(state& s, const created& c) {
+  if (!s.token) {
+    s.token = c;
+    s.uses_left = c.max_uses;
+  }
+  return s;
+}
+
+state& apply(state& s, const redeemed&) {
+  if (s.uses_left > 0)
+    --s.uses_left;
+  return s;
+}
+
+state& apply(state& s, const revoked& r) {
+  if (s.token && !s.revoked_at)
+    s.revoked_at = r.at;
+  return s;
+}
+
+}  // namespace
+
+std::string_view role_text(role r) noexcept {
+  switch (r) {
+    case role::node:
+      return "node";
+    case role::site:
+      return "site";
+    case role::provisioned:
+      return "provisioned";
+    case role::discovery:
+      return "discovery";
+  }
+  return {};
+}
+
+certificate_role admits(role r, bool hosted) noexcept {
+  switch (r) {
+    case role::node:
+      return hosted ? certificate_role::node_tenant : certificate_role::node;
+    case role::site:
+      return certificate_role::site;
+    case role::provisioned:
+      return certificate_role::node;
+    case role::discovery:
+      return certificate_role::ramdisk;
+  }
+  return certificate_role::node;
+}
+
+state evolve(state s, const event& e) {
+  ++s.version;
+  std::visit([&s](const auto& what) { apply(s, what); }, e);
+  return s;
+}
+
+result<std::vector<event>> decide(const state& s, const create& c) {
+  if (!s.token)
+    return std::vector<event>{c.token};
+  const auto& old = *s.token;
+  const auto& asked = c.token;
+  // A retry may come with another lifetime or count: the first one stands.
+  if (old.tenant == asked.tenant && old.pool == asked.pool &&
+      old.expect == asked.expect && old.allow_reclaim == asked.allow_reclaim &&
+      old.hosted == asked.hosted)
+    return std::vector<event>{};
+  return fail(errc::conflict,
+              "This idempotency key made a join token with another pool, "
+              "expect, allowReclaim or hosted");
+}
+
+result<std::vector<event>> decide(const state& s, const revoke& c) {
+  if (!s.token || s.token->tenant != c.tenant || s.token->pool != c.pool)
+    return fail(errc::not_found, "No such join token in this pool");
+  if (s.revoked_at)
+    return std::vector<event>{};
+  return std::vector<event>{revoked{s.token->id, s.token->pool, c.now}};
+}
+
+std::optional<refusal_reason> check_secret(
+    const state& s, const pki::sha256_digest& presented) {
+  if (!s.token)
+    return refusal_reason::token_unknown;
+  auto digest = to_hex(presented);
+  if (!equal_in_constant_time(as_bytes(s.token->secret_sha256),
+                              as_bytes(digest)))
+    return refusal_reason::token_secret_mismatch;
+  return std::nullopt;
+}
+
+std::optional<refusal_reason> check_usable(const state& s,
+                                           certificate_role asked,
+                                           time_point now) {
+  if (!s.token)
+    return refusal_reason::token_unknown;
+  if (s.revoked_at)
+    return refusal_reason::token_revoked;
+  if (now >= s.token->expires_at)
+    return refusal_reason::token_expired;
+  if (s.uses_left <= 0)
+    return refusal_reason::token_exhausted;
+  if (asked != admits(s.token->token_role, s.token->hosted.has_value()))
+    return refusal_reason::token_role_mismatch;
+  return std::nullopt;
+}
+
+std::optional<bearer> parse_bearer(std::string_view text) {
+  constexpr std::string_view prefix = "bcjt_";
+  if (text.substr(0, prefix.size()) != prefix)
+    return std::nullopt;
+  auto parts = split_bearer(text.substr(prefix.size()));
+  if (!parts)
+    return std::nullopt;
+  auto id = join_token_id::parse(parts->first);
+  if (!id)
+    return std::nullopt;
+  return bearer{std::move(id).value(), secret_bytes{parts->second}};
+}
+
+pki::sha256_digest secret_digest(const secret_bytes& secret) {
+  return pki::sha256(secret.expose());
+}
+
+}  // namespace bc::events::join_token

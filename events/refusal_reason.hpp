@@ -1,0 +1,58 @@
+#pragma once
+
+#include <string_view>
+
+namespace bc::events {
+
+/// The closed list of reasons: enumerator, attestor, whole wire text. The
+/// limiter is keyed by them, so free text would defeat it.
+#define BC_REFUSAL_REASONS(X)                                          \
+  X(token_malformed, "join-token", "join-token:malformed")             \
+  X(token_unknown, "join-token", "join-token:unknown")                 \
+  X(token_secret_mismatch, "join-token", "join-token:secret-mismatch") \
+  X(token_revoked, "join-token", "join-token:revoked")                 \
+  X(token_expired, "join-token", "join-token:expired")                 \
+  X(token_exhausted, "join-token", "join-token:exhausted")             \
+  X(token_role_mismatch, "join-token", "join-token:role-mismatch")     \
+  X(join_token, "join-token", "join:token")                            \
+  X(join_csr, "join-token", "join:csr")                                \
+  X(join_expect, "join-token", "join:expect")                          \
+  X(join_placeholder, "join-token", "join:placeholder-hardware")       \
+  X(join_reclaim, "join-token", "join:reclaim")                        \
+  X(join_pool, "join-token", "join:pool")                              \
+  X(join_tenant, "join-token", "join:tenant")                          \
+  X(join_site, "join-token", "join:site")                              \
+  X(join_attestor, "unknown", "join:attestor")
+
+enum class refusal_reason {
+#define BC_X(name, attestor, text) name,
+  BC_REFUSAL_REASONS(BC_X)
+#undef BC_X
+};
+
+[[nodiscard]] constexpr std::string_view text_of(refusal_reason r) noexcept {
+  switch (r) {
+#define BC_X(name, attestor, text) \
+  case refusal_reason::name:       \
+    return text;
+    BC_REFUSAL_REASONS(BC_X)
+#undef BC_X
+  }
+  return {};
+}
+
+/// The attestor an event of this reason names, when the caller's attestor was
+/// join-token.
+[[nodiscard]] constexpr std::string_view attestor_of(
+    refusal_reason r) noexcept {
+  switch (r) {
+#define BC_X(name, attestor, text) \
+  case refusal_reason::name:       \
+    return attestor;
+    BC_REFUSAL_REASONS(BC_X)
+#undef BC_X
+  }
+  return {};
+}
+
+}  // namespace bc::events

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "events/journal_ledger.hpp"
+#include "events/sqlite.hpp"
+#include "events/sqlite_journal.hpp"
+
+namespace bc::events::detail {
+
+/// The tables on one connection, in whatever transaction it has open.
+class sqlite_ledger final : public ledger {
+ public:
+  /// The projector (may be null) sees each event as it is added.
+  explicit sqlite_ledger(sqlite::connection& db,
+                         inline_projector* projector = nullptr)
+      : db_(db), projector_(projector) {}
+
+  result<head_state> head() override;
+  result<std::vector<envelope>> events_after(std::uint64_t position,
+                                             std::size_t limit) override;
+  result<std::vector<envelope>> stream_after(std::string_view stream,
+                                             std::uint64_t version,
+                                             std::size_t limit) override;
+  result<std::uint64_t> stream_version(std::string_view stream) override;
+  result<std::optional<batch_row>> find_batch(std::string_view batch) override;
+  result<std::optional<commit_row>> find_commit(std::uint64_t commit) override;
+  result<std::optional<claim_holder>> find_claim(
+      std::string_view claim) override;
+  result<std::optional<budget_row>> find_budget(
+      std::string_view budget) override;
+  result<limiter_row> limiter(std::string_view stream,
+                              std::size_t newest) override;
+  result<std::uint64_t> batch_count() override;
+  result<std::uint64_t> commit_count() override;
+  result<claim_table> all_claims() override;
+  result<budget_table> all_budgets() override;
+
+  result<void> add_event(const envelope& e) override;
+  result<void> add_batch(const batch_row& row) override;
+  result<void> add_commit(const commit_row& row) override;
+  result<void> set_head(const head_state& head) override;
+  result<void> set_claim(std::string_view claim,
+                         const std::optional<claim_holder>& holder) override;
+  result<void> set_budget(std::string_view budget,
+                          const budget_row& row) override;
+  result<void> set_limiter(std::string_view stream, std::uint64_t version,
+                           std::uint64_t dropped) override;
+
+  result<std::optional<lease>> find_lease();
+  result<void> set_lease(const lease& l);
+  result<std::optional<snapshot>> find_snapshot(std::string_view stream);
+  result<void> set_snapshot(std::string_view stream, const snapshot& s);
+
+ private:
+  result<void> project(const envelope& e);
+  result<bool> is_parked(std::string_view stream);
+  result<void> park(const envelope& e, const fault& why);
+
+  sqlite::connection& db_;
+  inline_projector* projector_;
+};
+
+}  // namespace bc::events::detail

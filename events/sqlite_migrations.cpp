@@ -1,0 +1,145 @@
+#include "events/sqlite_migrations.hpp"
+
+#include "base/ids.hpp"
+#include "pki/digest.hpp"
+#include "schema/embedded.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+
+namespace bc::events::detail {
+
+namespace {
+
+// Row n is what makes schema n + 1 of schema n; rows are never edited.
+constexpr std::string_view migrations[] = {
+    "sql/0001_create_journal.sql",
+};
+constexpr std::int64_t latest = std::size(migrations);
+
+constexpr std::uintmax_t small_file = 8 * 1024 * 1024;
+
+// One statement for each table, naming the columns the store uses.
+constexpr std::string_view shapes[] = {
+    "select position, commit_no, stream, version, type, type_version, tenant, "
+    "time_ms, actor, correlation, data, internal, hash, batch from events "
+    "limit 0",
+    "select commit_no, last_position, link from commits limit 0",
+    "select batch, commit_no, first_position, last_position from batches "
+    "limit 0",
+    "select position, commit_no, link, incarnation, time_ms from head limit 0",
+    "select claim, stream, position, expires_ms from claims limit 0",
+    "select budget, amount_left, closed from budgets limit 0",
+    "select stream, version, dropped from limiters limit 0",
+    "select stream, version, fold_version, state from snapshots limit 0",
+    "select holder, epoch, expires_ms from lease limit 0",
+    "select stream, position, reason from parked_streams limit 0",
+};
+
+fault damaged(const std::string& what) {
+  return fail(errc::internal, "the store is damaged: " + what);
+}
+
+result<std::int64_t> one_number(sqlite::connection& db, std::string_view sql) {
+  BC_TRY(query, db.prepare(sql));
+  BC_TRY(row, query.step());
+  return row ? query.number(0) : 0;
+}
+
+result<void> migrate_by_one(sqlite::connection& db, std::int64_t version,
+                            time_point now) {
+  auto name = migrations[version - 1];
+  auto text = schema::text_of(name);
+  if (text.empty())
+    return fail(errc::internal,
+                "this program lacks its migration " + std::string{name});
+  BC_TRYV(db.execute(std::string{text}));
+  BC_TRY(insert, db.prepare("insert into schema_version (version, applied_ms) "
+                            "values (?, ?)"));
+  return insert.bind(1, version).bind(2, to_millis(now)).run();
+}
+
+result<void> make_head(sqlite::connection& db, time_point now) {
+  auto incarnation = pki::mint<incarnation_id>(now);
+  BC_TRY(insert,
+         db.prepare("insert into head (only, position, commit_no, link, "
+                    "incarnation, time_ms) values (1, 0, 0, '', ?, 0)"));
+  return insert.bind(1, incarnation.str()).run();
+}
+
+template <class Work>
+result<void> in_transaction(sqlite::connection& db, Work work) {
+  BC_TRYV(db.execute("begin immediate"));
+  result<void> done = work();
+  if (done)
+    done = db.execute("commit");
+  if (!done && db.in_transaction())
+    static_cast<void>(db.execute("rollback"));
+  return done;
+}
+
+result<void> make_version_table(sqlite::connection& db) {
+  BC_TRY(tables, one_number(db,
+                            "select count(*) from sqlite_master "
+                            "where type = 'table'"));
+  BC_TRY(known, one_number(db,
+                           "select count(*) from sqlite_master "
+                           "where name = 'schema_version'"));
+  if (known > 0)
+    return ok();
+  if (tables > 0)
+    return damaged(
+        "it has tables but no schema_version; this is not a better-compute "
+        "store");
+  return db.execute(
+      "create table schema_version (version integer primary key, "
+      "applied_ms integer not null)");
+}
+
+}  // namespace
+
+result<void> migrate(sqlite::connection& db, time_point now) {
+  BC_TRYV(make_version_table(db));
+  BC_TRY(version, one_number(db,
+                             "select coalesce(max(version), 0) "
+                             "from schema_version"));
+  if (version > latest)
+    return fail(errc::invalid_state,
+                "the store has schema " + std::to_string(version) +
+                    ", this program knows up to " + std::to_string(latest) +
+                    "; use a newer better-compute");
+  for (auto next = version + 1; next <= latest; ++next) {
+    BC_TRYV(in_transaction(db, [&]() -> result<void> {
+      BC_TRYV(migrate_by_one(db, next, now));
+      return next == 1 ? make_head(db, now) : result<void>{ok()};
+    }));
+  }
+  return ok();
+}
+
+result<void> check_store(sqlite::connection& db, const std::string& path) {
+  for (auto sql : shapes)
+    if (auto shape = db.prepare(sql); !shape)
+      return damaged(shape.error().message);
+  BC_TRY(heads, one_number(db, "select count(*) from head"));
+  if (heads != 1)
+    return damaged("the head row is missing");
+  BC_TRY(fits,
+         one_number(
+             db,
+             "select position = (select coalesce(max(position), 0) from events)"
+             " and commit_no = (select coalesce(max(commit_no), 0) from "
+             "commits) from head"));
+  if (fits != 1)
+    return damaged("the head row does not fit the events");
+  std::error_code ignored;
+  if (std::filesystem::file_size(path, ignored) > small_file)
+    return ok();
+  BC_TRY(quick, db.prepare("pragma quick_check(1)"));
+  BC_TRY(row, quick.step());
+  auto found = row ? quick.text(0) : "no answer";
+  return found == "ok" ? result<void>{ok()} : damaged(found);
+}
+
+}  // namespace bc::events::detail

@@ -1,0 +1,273 @@
+// What leaves the program: the list of types, the public form, its schemas.
+#include "events/catalog.hpp"
+
+#include "base/json.hpp"
+#include "stream_samples.hpp"
+#include "tests/support/golden.hpp"
+
+#include <catch2/catch.hpp>
+#include <rapidjson/schema.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+using namespace bc;
+using namespace bc::events;
+using bc::testing::at;
+using bc::testing::fixed_id;
+using bc::testing::stored;
+
+namespace {
+
+const auto now = at("2026-11-29T18:00:00Z");
+const auto tenant_a = fixed_id<tenant_id>(1);
+const auto site_a = fixed_id<site_id>(2);
+const auto pool_a = fixed_id<pool_id>(3);
+const auto token_a = fixed_id<join_token_id>(4);
+const auto node_a = fixed_id<node_id>(5);
+
+join_token::created token() {
+  return {token_a,
+          tenant_a,
+          pool_a,
+          site_a,
+          join_token::role::node,
+          16,
+          {std::nullopt, "SN-7701", std::nullopt, std::nullopt},
+          false,
+          std::nullopt,
+          now,
+          now + seconds{3600},
+          std::string(64, 'e')};
+}
+
+node::joined join() {
+  node::joined j;
+  j.id = node_a;
+  j.tenant = tenant_a;
+  j.site = site_a;
+  j.pool = pool_a;
+  j.attestor = "join-token";
+  j.hardware_key = std::string(64, 'a');
+  j.hardware_key_trusted = true;
+  j.token = token_a.str();
+  j.cert.serial = "0123456789abcdef0123456789abcdef";
+  j.cert.spki_sha256 = std::string(64, 'b');
+  j.cert.not_before = now - seconds{300};
+  j.cert.not_after = now + seconds{86'100};
+  j.cert.der = {1, 2, 3};
+  j.cert.csr_sha256 = std::string(64, 'c');
+  j.at = now;
+  j.answer_subject = j.token;
+  j.answer_body = "{}";
+  j.answer_signature = bytes(64);
+  return j;
+}
+
+struct sample {
+  std::string golden;
+  event_write write;
+  stream_id stream;
+};
+
+std::vector<sample> samples() {
+  auto hosted = token();
+  hosted.expect = {};
+  hosted.hosted = "kubernetes";
+  hosted.allow_reclaim = true;
+  auto untrusted = join();
+  untrusted.hardware_key = "";
+  untrusted.hardware_key_trusted = false;
+  refusal::refused refused{"join-token",         "join-token:expired", "node",
+                           std::string(64, 'c'), std::string(64, 'a'), 3};
+  refusal::refused bad_csr{"join-token",         "join:csr", "node",
+                           std::string(64, 'c'), "",         0};
+  auto token_stream = stream_of(token_a), node_stream = stream_of(node_a);
+  return {
+      {"tenant.created",
+       tenant::encode(tenant::created{tenant_a, "acme", true, now}),
+       stream_of(tenant_a)},
+      {"site.created",
+       site::encode(site::created{site_a, tenant_a, "ams-1",
+                                  site::kind::dedicated, now}),
+       stream_of(site_a)},
+      {"pool.created",
+       pool::encode(pool::created{pool_a, tenant_a, site_a, "gpu",
+                                  pool::agent::bcd, now}),
+       stream_of(pool_a)},
+      {"security.credential.created",
+       credential::encode(
+           credential::created{fixed_id<credential_id>(6),
+                               tenant_a,
+                               "operator",
+                               {{"compute:join-tokens:*", "compute-pool/*"}},
+                               now,
+                               std::string(64, 'd')}),
+       stream_of(fixed_id<credential_id>(6))},
+      {"security.join-token.created", join_token::encode(token()),
+       token_stream},
+      {"security.join-token.created.hosted", join_token::encode(hosted),
+       token_stream},
+      {"security.join-token.revoked",
+       join_token::encode(join_token::revoked{token_a, pool_a, now}),
+       token_stream},
+      {"node.joined", node::encode(join()), node_stream},
+      {"node.joined.untrusted", node::encode(untrusted), node_stream},
+      {"node.adopted", node::encode(node::adopted{node_a, now}), node_stream},
+      {"security.join.refused", refusal::encode(refused),
+       refusal_stream(tenant_a, "join-token", "join-token:expired")},
+      {"security.join.refused.csr", refusal::encode(bad_csr),
+       refusal_stream(tenant_a, "join-token", "join:csr")},
+  };
+}
+
+std::string public_form(const event_write& write, const stream_id& stream) {
+  auto e = stored(write, stream, tenant_a.str(), 42, 1);
+  auto out = to_public(e, "inc_01k", "urn:better-compute:d.example");
+  return out.value_or("not public");
+}
+
+std::string file_text(const std::filesystem::path& path) {
+  std::ifstream file{path};
+  REQUIRE(file.is_open());
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+json::document schema_of(std::string_view type) {
+  auto path = std::filesystem::path{BC_SOURCE_DIR} / "schema/events" /
+              (std::string{type} + ".json");
+  auto doc = json::parse_object(file_text(path));
+  REQUIRE(doc);
+  return std::move(doc).value();
+}
+
+}  // namespace
+
+TEST_CASE("catalog: public events are the bodies of the goldens") {
+  for (const auto& s : samples()) {
+    INFO(s.golden);
+    testing::check_golden("events/" + s.golden + ".json",
+                          public_form(s.write, s.stream));
+  }
+}
+
+TEST_CASE("catalog: every public type has a schema that its data fits") {
+  std::set<std::string_view> seen;
+  for (const auto& s : samples()) {
+    INFO(s.golden);
+    auto schema_json = schema_of(s.write.type);
+    rapidjson::SchemaDocument schema{schema_json};
+    auto event = json::parse_object(public_form(s.write, s.stream));
+    REQUIRE(event);
+    rapidjson::SchemaValidator validator{schema};
+    bool fits = event.value()["data"].Accept(validator);
+    CHECK(fits);
+    CHECK(std::string{schema_json["$id"].GetString()} ==
+          event.value()["dataschema"].GetString());
+    seen.insert(find_event_type(s.write.type)->name);
+  }
+  for (const auto& t : event_types())
+    CHECK(t.is_public == seen.contains(t.name));
+}
+
+TEST_CASE("catalog: a schema names exactly the fields that may leave") {
+  for (const auto& t : event_types()) {
+    if (!t.is_public)
+      continue;
+    INFO(t.name);
+    auto schema = schema_of(t.name);
+    std::set<std::string> in_schema, allowed;
+    for (const auto& p : schema["properties"].GetObject())
+      in_schema.insert(p.name.GetString());
+    for (auto f : t.public_fields)
+      allowed.emplace(f);
+    CHECK(in_schema == allowed);
+    CHECK(schema["additionalProperties"].IsFalse());
+  }
+}
+
+TEST_CASE("catalog: a schema refuses what is not of its form") {
+  auto schema_json = schema_of("node.joined");
+  rapidjson::SchemaDocument schema{schema_json};
+  const auto good = node::encode(join()).data;
+  auto fits = [&](const std::string& from, const std::string& to) {
+    auto text = good;
+    auto at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, from.size(), to);
+    auto doc = json::parse_object(text);
+    REQUIRE(doc);
+    rapidjson::SchemaValidator validator{schema};
+    return doc.value().Accept(validator);
+  };
+  CHECK(fits("unattested", "tpm"));
+  CHECK(!fits("unattested", "vault"));
+  CHECK(!fits("\"identityGeneration\":1", "\"identityGeneration\":0"));
+  CHECK(!fits("\"nodeId\":\"node_", "\"nodeId\":\"NODE_"));
+  CHECK(!fits(std::string(64, 'a'), std::string(63, 'a')));
+  CHECK(!fits("\"reclaim\":false,", ""));
+  CHECK(!fits("\"reclaim\":", "\"more\":1,\"reclaim\":"));
+}
+
+TEST_CASE("catalog: the refusal schema knows every reason, and no other") {
+  std::set<std::string> in_schema, known;
+  auto schema = schema_of("security.join.refused");
+  for (const auto& r : schema["properties"]["reason"]["enum"].GetArray())
+    in_schema.insert(r.GetString());
+#define BC_X(name, attestor, text) known.insert(text);
+  BC_REFUSAL_REASONS(BC_X)
+#undef BC_X
+  CHECK(in_schema == known);
+}
+
+TEST_CASE("catalog: only the allow-list leaves") {
+  auto e = stored(join_token::encode(token()), stream_of(token_a));
+  e.data = R"({"tokenId":"t","somethingNew":"hush","poolId":"p"})";
+  auto out = to_public(e, "inc_1", "urn:x");
+  REQUIRE(out);
+  CHECK(out->find("hush") == std::string::npos);
+  CHECK(out->find(R"("data":{"tokenId":"t","poolId":"p"})") !=
+        std::string::npos);
+}
+
+TEST_CASE("catalog: private, unknown and newer events have no public form") {
+  auto redeemed = stored(
+      join_token::encode(join_token::redeemed{token_a, node_a, "aa"}), "s");
+  CHECK(!to_public(redeemed, "inc_1", "urn:x"));
+  auto keys = stored(pki_bundle::encode(pki_bundle::initialized{}), "pki");
+  CHECK(!to_public(keys, "inc_1", "urn:x"));
+  auto e = stored(join_token::encode(token()), "s");
+  e.type_version = 2;
+  CHECK(!to_public(e, "inc_1", "urn:x"));
+  e.type = "nobody.knows";
+  CHECK(!to_public(e, "inc_1", "urn:x"));
+  CHECK(find_event_type("nobody.knows") == nullptr);
+}
+
+TEST_CASE("catalog: sequences sort as positions do") {
+  auto sequence = [](std::uint64_t position) {
+    auto e = stored(join_token::encode(token()), "s", "t", position);
+    auto out = to_public(e, "inc_1", "urn:x");
+    auto doc = json::parse_object(*out);
+    CHECK(std::string{doc.value()["id"].GetString()} ==
+          "inc_1-" + std::to_string(position));
+    return std::string{doc.value()["sequence"].GetString()};
+  };
+  CHECK(sequence(9) < sequence(10));
+  CHECK(sequence(99) < sequence(100));
+  CHECK(sequence(~std::uint64_t{0}) == "inc_1-18446744073709551615");
+  CHECK(sequence(7) == "inc_1-00000000000000000007");
+}
+
+TEST_CASE("catalog: an event without tenant or request has no such attribute") {
+  auto e = stored(join_token::encode(token()), "s");
+  e.correlation = "";
+  auto out = to_public(e, "inc_1", "urn:x");
+  REQUIRE(out);
+  CHECK(out->find("tenantid") == std::string::npos);
+  CHECK(out->find("correlationid") == std::string::npos);
+}

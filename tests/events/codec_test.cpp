@@ -1,0 +1,209 @@
+// Every event that is written can be read, and nothing else can.
+#include "events/catalog.hpp"
+#include "events/event_names.hpp"
+#include "stream_samples.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace bc;
+using namespace bc::events;
+using bc::testing::sampler;
+using bc::testing::stored;
+
+namespace {
+
+constexpr int rounds = 200;
+
+// Writes it, reads it, and holds that the catalogue sees the same moves.
+template <class Event, class Encode, class Decode>
+Event through(const Event& event, Encode encode, Decode decode) {
+  auto write = encode(event);
+  auto e = stored(write, "x:1");
+  auto effect = moves_of(e);
+  REQUIRE(effect);
+  CHECK(effect.value() == write.effect);
+  auto back = decode(e);
+  INFO(write.data << write.internal);
+  REQUIRE(back);
+  auto again = encode(back.value());
+  CHECK(again.data == write.data);
+  CHECK(again.internal == write.internal);
+  return std::get<Event>(back.value());
+}
+
+}  // namespace
+
+TEST_CASE("codec: tokens come back as they were") {
+  sampler random{11};
+  for (int i = 0; i < rounds; ++i) {
+    auto c = random.token_created();
+    CHECK(through(c, join_token::encode, join_token::decode) == c);
+    join_token::redeemed r{c.id, random.id<node_id>(), random.hex()};
+    CHECK(through(r, join_token::encode, join_token::decode) == r);
+    join_token::revoked v{c.id, c.pool, random.time()};
+    CHECK(through(v, join_token::encode, join_token::decode) == v);
+  }
+}
+
+TEST_CASE("codec: nodes come back as they were") {
+  sampler random{12};
+  for (int i = 0; i < rounds; ++i) {
+    auto j = random.node_joined();
+    auto b = through(j, node::encode, node::decode);
+    CHECK(b.id == j.id);
+    CHECK(b.tenant == j.tenant);
+    CHECK(b.site == j.site);
+    CHECK(b.pool == j.pool);
+    CHECK(b.attestor == j.attestor);
+    CHECK(b.reclaim == j.reclaim);
+    CHECK(b.hardware_key == j.hardware_key);
+    CHECK(b.hardware_key_trusted == j.hardware_key_trusted);
+    CHECK(b.node_key == j.node_key);
+    CHECK(b.token == j.token);
+    CHECK(b.cert == j.cert);
+    CHECK(b.at == j.at);
+    CHECK(b.claims.product_uuid == j.claims.product_uuid);
+    CHECK(b.claims.product_serial == j.claims.product_serial);
+    CHECK(b.claims.board_serial == j.claims.board_serial);
+    CHECK(b.claims.chassis_serial == j.claims.chassis_serial);
+    CHECK(b.claims.macs == j.claims.macs);
+    CHECK(b.claims.gpu_uuids == j.claims.gpu_uuids);
+    CHECK(b.claims.hostname == j.claims.hostname);
+    CHECK(b.answer_subject == j.answer_subject);
+    CHECK(b.answer_body == j.answer_body);
+    CHECK(b.answer_signature == j.answer_signature);
+    node::adopted a{j.id, random.time()};
+    CHECK(through(a, node::encode, node::decode) == a);
+  }
+}
+
+TEST_CASE("codec: the other streams come back as they were") {
+  sampler random{13};
+  for (int i = 0; i < rounds; ++i) {
+    tenant::created t{random.id<tenant_id>(), random.text(), random.coin(),
+                      random.time()};
+    CHECK(through(t, tenant::encode, tenant::decode) == t);
+    site::created s{random.id<site_id>(), t.id, random.text(),
+                    static_cast<site::kind>(random.below(3)), random.time()};
+    CHECK(through(s, site::encode, site::decode) == s);
+    pool::created p{random.id<pool_id>(),
+                    t.id,
+                    s.id,
+                    random.text(),
+                    static_cast<pool::agent>(random.below(2)),
+                    random.time()};
+    CHECK(through(p, pool::encode, pool::decode) == p);
+    credential::created c{random.id<credential_id>(),
+                          t.id,
+                          random.text(),
+                          {},
+                          random.time(),
+                          random.hex()};
+    for (auto n = random.below(3); n > 0; --n)
+      c.grants.push_back({random.text(), random.text()});
+    CHECK(through(c, credential::encode, credential::decode) == c);
+    refusal::refused r{"join-token",
+                       "join:csr",
+                       random.coin() ? "node" : "",
+                       random.coin() ? random.hex() : "",
+                       random.coin() ? random.hex() : "",
+                       random.below(1000)};
+    CHECK(through(r, refusal::encode, refusal::decode) == r);
+    pki_bundle::initialized k{"d.example",   random.text(), random.text(),
+                              random.text(), random.time(), random.text()};
+    CHECK(through(k, pki_bundle::encode, pki_bundle::decode) == k);
+  }
+}
+
+TEST_CASE("codec: another type or version is not read") {
+  auto e = stored(tenant::encode(tenant::created{
+                      testing::fixed_id<tenant_id>(1), "a", false, {}}),
+                  "tenant:1");
+  auto strange = e;
+  strange.type = GENERATE("tenant.renamed", "site.created", "");
+  auto newer = e;
+  newer.type_version = GENERATE(0, 2);
+  for (const auto& bad : {strange, newer}) {
+    auto read = tenant::decode(bad);
+    REQUIRE(!read);
+    CHECK(read.error().code == errc::internal);
+  }
+  CHECK(!moves_of(newer));
+  CHECK(moves_of(newer).error().code == errc::internal);
+  CHECK(site::decode(e).error().code == errc::internal);
+  CHECK(pool::decode(e).error().code == errc::internal);
+  CHECK(credential::decode(e).error().code == errc::internal);
+  CHECK(join_token::decode(e).error().code == errc::internal);
+  CHECK(node::decode(e).error().code == errc::internal);
+  CHECK(refusal::decode(e).error().code == errc::internal);
+  CHECK(pki_bundle::decode(e).error().code == errc::internal);
+}
+
+TEST_CASE("codec: an event that lost a field is damage, and says which") {
+  sampler random{14};
+  auto write = join_token::encode(random.token_created());
+  for (auto broken : {std::string{"{}"}, std::string{"[]"}, std::string{"{"},
+                      std::string{}}) {
+    auto e = stored(write, "join_token:1");
+    e.data = broken;
+    CHECK(join_token::decode(e).error().code == errc::internal);
+    CHECK(moves_of(e).error().code == errc::internal);
+    e = stored(write, "join_token:1");
+    e.internal = broken;
+    CHECK(join_token::decode(e).error().code == errc::internal);
+  }
+  auto e = stored(write, "join_token:1", {}, 77);
+  e.internal = "{}";
+  auto message = join_token::decode(e).error().message;
+  CHECK(message.find("event 77") != std::string::npos);
+  CHECK(message.find("/internal/tenantId") != std::string::npos);
+}
+
+TEST_CASE("codec: no secret hash, certificate or claim is in the data") {
+  sampler random{15};
+  auto c = random.token_created();
+  c.expect.serial = "SN-SECRET-1";
+  auto token = join_token::encode(c);
+  CHECK(token.data.find(c.secret_sha256) == std::string::npos);
+  CHECK(token.data.find("SN-SECRET-1") == std::string::npos);
+  CHECK(token.internal.find(c.secret_sha256) != std::string::npos);
+
+  auto j = random.node_joined();
+  j.claims.product_serial = "SN-SECRET-2";
+  auto node = node::encode(j);
+  CHECK(node.data.find("SN-SECRET-2") == std::string::npos);
+  CHECK(node.data.find(j.cert.csr_sha256) == std::string::npos);
+  CHECK(node.internal.find("SN-SECRET-2") != std::string::npos);
+}
+
+TEST_CASE("codec: budgets and names follow from the events") {
+  using testing::fixed_id;
+  sampler random{16};
+  auto c = random.token_created();
+  auto budget = stream_of(c.id);
+  using kind = budget_move::kind;
+  CHECK(join_token::encode(c).effect.budgets ==
+        std::vector{budget_move{kind::open, budget, c.max_uses}});
+  join_token::redeemed r{c.id, random.id<node_id>(), random.hex()};
+  CHECK(join_token::encode(r).effect.budgets ==
+        std::vector{budget_move{kind::spend, budget, 1}});
+  join_token::revoked v{c.id, c.pool, {}};
+  CHECK(join_token::encode(v).effect.budgets ==
+        std::vector{budget_move{kind::close, budget, 0}});
+
+  auto name = [](const moves& m) { return m.claims.at(0).claim; };
+  auto t = fixed_id<tenant_id>(1);
+  CHECK(name(tenant::encode(tenant::created{t, "acme", true, {}}).effect) ==
+        "name:tenant::acme");
+  CHECK(name(site::encode(
+                 site::created{
+                     fixed_id<site_id>(1), t, "ams", site::kind::custom, {}})
+                 .effect) == "name:site:" + t.str() + ":ams");
+  CHECK(name(pool::encode(pool::created{fixed_id<pool_id>(1),
+                                        t,
+                                        fixed_id<site_id>(1),
+                                        "gpu",
+                                        pool::agent::bcd,
+                                        {}})
+                 .effect) == "name:pool:" + t.str() + ":gpu");
+}
