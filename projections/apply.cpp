@@ -1,0 +1,194 @@
+#include "projections/apply.hpp"
+
+#include "base/encoding.hpp"
+#include "events/catalog.hpp"
+#include "events/directory.hpp"
+#include "events/join_token.hpp"
+#include "events/node.hpp"
+
+namespace bc::projections {
+
+namespace {
+
+using events::envelope;
+namespace join_token = events::join_token;
+namespace node = events::node;
+
+std::int64_t flag(bool on) {
+  return on ? 1 : 0;
+}
+
+// One event's writes.
+class change {
+ public:
+  change(sqlite::connection& db, const statements& sql, const envelope& e)
+      : db_(db), sql_(sql), event_(e) {}
+
+  result<void> operator()(const events::tenant::created& c) {
+    BC_TRY(s, db_.prepare(sql_.add_tenant));
+    return s.bind(1, c.id.str())
+        .bind(2, c.name)
+        .bind(3, flag(c.root))
+        .bind(4, to_millis(c.at))
+        .run();
+  }
+
+  result<void> operator()(const events::site::created& c) {
+    BC_TRY(s, db_.prepare(sql_.add_site));
+    return s.bind(1, c.id.str())
+        .bind(2, c.owner.str())
+        .bind(3, c.name)
+        .bind(4, events::site::kind_text(c.site_kind))
+        .bind(5, to_millis(c.at))
+        .run();
+  }
+
+  result<void> operator()(const events::pool::created& c) {
+    BC_TRY(s, db_.prepare(sql_.add_pool));
+    return s.bind(1, c.id.str())
+        .bind(2, c.tenant.str())
+        .bind(3, c.site.str())
+        .bind(4, c.name)
+        .bind(5, events::pool::agent_text(c.pool_agent))
+        .bind(6, to_millis(c.at))
+        .run();
+  }
+
+  result<void> operator()(const join_token::created& c) {
+    BC_TRY(s, db_.prepare(sql_.add_token));
+    return s.bind(1, c.id.str())
+        .bind(2, c.tenant.str())
+        .bind(3, c.pool.str())
+        .bind(4, c.site.str())
+        .bind(5, join_token::role_text(c.token_role))
+        .bind(6, c.max_uses)
+        .bind(7, c.expect.product_uuid)
+        .bind(8, c.expect.serial)
+        .bind(9, c.expect.mac)
+        .bind(10, c.expect.gpu_uuid)
+        .bind(11, flag(c.allow_reclaim))
+        .bind(12, c.hosted)
+        .bind(13, to_millis(c.created_at))
+        .bind(14, to_millis(c.expires_at))
+        .run();
+  }
+
+  result<void> operator()(const join_token::redeemed& r) {
+    BC_TRY(s, db_.prepare(sql_.spend_token));
+    return one_row(s.bind(1, r.id.str()));
+  }
+
+  result<void> operator()(const join_token::revoked& r) {
+    BC_TRY(s, db_.prepare(sql_.revoke_token));
+    return one_row(s.bind(1, to_millis(r.at)).bind(2, r.id.str()));
+  }
+
+  result<void> operator()(const node::joined& j) {
+    BC_TRYV(revoke_older(j));
+    BC_TRYV(add_certificate(j));
+    BC_TRY(s, db_.prepare(sql_.put_node));
+    return s.bind(1, j.id.str())
+        .bind(2, j.tenant.str())
+        .bind(3, j.site.str())
+        .bind(4, j.pool.str())
+        .bind(5, node::status_text(node::status::adopting))
+        .bind(6, j.attestor)
+        .bind(7, j.hardware_key)
+        .bind(8, flag(j.hardware_key_trusted))
+        .bind(9, j.claims.hostname)
+        .bind(10, j.node_key)
+        .bind(11, pki::role_text(j.cert.role))
+        .bind(12, j.cert.generation)
+        .bind(13, to_millis(j.at))
+        .bind(14, j.cert.serial)
+        .run();
+  }
+
+  result<void> operator()(const node::adopted& a) {
+    BC_TRY(s, db_.prepare(sql_.adopt_node));
+    return one_row(s.bind(1, node::status_text(node::status::adopted))
+                       .bind(2, to_millis(a.at))
+                       .bind(3, a.id.str()));
+  }
+
+ private:
+  result<void> add_certificate(const node::joined& j) {
+    BC_TRY(s, db_.prepare(sql_.add_certificate));
+    return s.bind(1, j.cert.serial)
+        .bind(2, j.id.str())
+        .bind(3, pki::role_text(j.cert.role))
+        .bind(4, j.cert.generation)
+        .bind(5, j.cert.spki_sha256)
+        .bind(6, to_millis(j.cert.not_before))
+        .bind(7, to_millis(j.cert.not_after))
+        .bind(8, to_base64(j.cert.der))
+        .run();
+  }
+
+  result<void> revoke_older(const node::joined& j) {
+    BC_TRY(s, db_.prepare(sql_.revoke_older_certificates));
+    return s.bind(1, to_millis(j.at))
+        .bind(2, j.id.str())
+        .bind(3, j.cert.generation)
+        .run();
+  }
+
+  // An update that finds no row means that the tables and the journal have
+  // parted.
+  result<void> one_row(sqlite::statement& s) {
+    BC_TRYV(s.run());
+    if (db_.changes() != 1)
+      return fail(errc::internal, "event " + std::to_string(event_.position) +
+                                      " (" + event_.type +
+                                      ") finds no row to change");
+    return ok();
+  }
+
+  sqlite::connection& db_;
+  const statements& sql_;
+  const envelope& event_;
+};
+
+template <class Decode>
+result<void> visit(change& c, const envelope& e, Decode decode) {
+  BC_TRY(event, decode(e));
+  return std::visit(c, event);
+}
+
+result<void> apply_rows(change& c, const envelope& e,
+                        std::string_view stream_kind) {
+  if (stream_kind == "tenant")
+    return visit(c, e, events::tenant::decode);
+  if (stream_kind == "site")
+    return visit(c, e, events::site::decode);
+  if (stream_kind == "pool")
+    return visit(c, e, events::pool::decode);
+  if (stream_kind == "join_token")
+    return visit(c, e, join_token::decode);
+  if (stream_kind == "node")
+    return visit(c, e, node::decode);
+  // Credentials, refusals and the key bundle have no read model.
+  return ok();
+}
+
+}  // namespace
+
+result<void> apply(sqlite::connection& db, const statements& sql,
+                   const envelope& event) {
+  const auto* type = events::find_event_type(event.type);
+  if (!type || type->version != event.type_version)
+    return fail(errc::internal, "event " + std::to_string(event.position) +
+                                    " is of an unknown type, " + event.type +
+                                    " version " +
+                                    std::to_string(event.type_version));
+  change c{db, sql, event};
+  BC_TRYV(apply_rows(c, event, type->stream_kind));
+  if (type->stream_kind == "join_token") {
+    BC_TRY(lapse, db.prepare(sql.lapse_tokens));
+    BC_TRYV(lapse.bind(1, to_millis(event.time)).run());
+  }
+  BC_TRY(checkpoint, db.prepare(sql.set_checkpoint));
+  return checkpoint.bind(1, static_cast<std::int64_t>(event.position)).run();
+}
+
+}  // namespace bc::projections

@@ -1,0 +1,93 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "pki/hardware_key.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bc::projections {
+
+struct tenant_row {
+  std::string id, name;
+  bool root = false;
+  time_point created_at;
+};
+struct site_row {
+  std::string id, owner, name, kind;
+  time_point created_at;
+};
+struct pool_row {
+  std::string id, tenant, site, name, agent;
+  time_point created_at;
+};
+struct join_token_row {
+  std::string id, tenant, pool, site, role;
+  std::int64_t max_uses = 1, uses_left = 0;
+  pki::hardware_expectation expect;
+  bool allow_reclaim = false;
+  std::optional<std::string> hosted;
+  time_point created_at, expires_at;
+  std::optional<time_point> revoked_at;
+};
+struct certificate_row {
+  std::string serial, node, role, spki_sha256;
+  std::int64_t generation = 1;
+  time_point not_before, not_after;
+  std::optional<time_point> revoked_at;
+};
+struct node_row {
+  std::string id, tenant, site, pool, status, attestor, hardware_key, hostname,
+      node_key, role;
+  bool hardware_key_trusted = false;
+  std::int64_t generation = 1;
+  time_point joined_at;
+  std::optional<time_point> adopted_at;
+  std::optional<certificate_row> certificate;  // the current one
+};
+
+/// One page in id order; `next` is the cursor of the next one, if any.
+template <class Row>
+struct page {
+  std::vector<Row> items;
+  std::optional<std::string> next;
+};
+
+/// What lists and gets are served from. Thread-safe; blocks on disk.
+/// `after` is an id (exclusive), empty for the first page; every page is at
+/// most `limit` rows. Rows of other tenants are never returned.
+class queries {
+ public:
+  virtual ~queries() = default;
+  [[nodiscard]] virtual result<page<tenant_row>> list_tenants(
+      std::string_view after, int limit) = 0;
+  /// The tenant's own sites and every shared one.
+  [[nodiscard]] virtual result<page<site_row>> list_sites(
+      std::string_view tenant, std::string_view after, int limit) = 0;
+  [[nodiscard]] virtual result<page<pool_row>> list_pools(
+      std::string_view tenant, std::string_view after, int limit) = 0;
+  /// Live tokens at `now`: not revoked, uses left, not expired; with
+  /// include_inactive all.
+  [[nodiscard]] virtual result<page<join_token_row>> list_join_tokens(
+      std::string_view tenant, std::string_view pool, bool include_inactive,
+      time_point now, std::string_view after, int limit) = 0;
+  /// `pool` empty: all pools of the tenant.
+  [[nodiscard]] virtual result<page<node_row>> list_nodes(
+      std::string_view tenant, std::string_view pool, std::string_view after,
+      int limit) = 0;
+  [[nodiscard]] virtual result<std::optional<node_row>> get_node(
+      std::string_view tenant, std::string_view node) = 0;
+  [[nodiscard]] virtual result<std::vector<certificate_row>> list_certificates(
+      std::string_view tenant, std::string_view node) = 0;
+};
+
+/// Over the store's file, on a read-only connection of its own.
+[[nodiscard]] result<std::unique_ptr<queries>> open_queries(
+    const std::string& path);
+
+}  // namespace bc::projections
