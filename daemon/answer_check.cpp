@@ -1,0 +1,124 @@
+#include "daemon/answer_check.hpp"
+
+#include "base/ids.hpp"
+#include "pki/signature.hpp"
+#include "pki/spiffe.hpp"
+
+#include <algorithm>
+
+namespace bc::daemon {
+
+namespace {
+
+std::optional<pki::public_key> pinned_key(const wire::join_answer& answer,
+                                          const expected_answer& expected) {
+  auto key = pki::public_key::from_spki(answer.signing_key);
+  if (!key || key.value().pin() != expected.signing_key_pin)
+    return std::nullopt;
+  return key.value();
+}
+
+bool body_is_signed(const wire::join_answer& answer,
+                    const expected_answer& expected) {
+  auto key = pinned_key(answer, expected);
+  return key && pki::verify(*key, pki::purpose::join_response,
+                            {as_bytes(answer.body)}, answer.signature);
+}
+
+bool is_own(const bytes& csr_sha256, const expected_answer& expected) {
+  return std::equal(csr_sha256.begin(), csr_sha256.end(),
+                    expected.csr_sha256.begin(), expected.csr_sha256.end());
+}
+
+bool well_formed(const wire::joined_body& body) {
+  return !body.certificate_chain.empty() &&
+         !body.command_signing_keys.empty() &&
+         std::all_of(body.command_signing_keys.begin(),
+                     body.command_signing_keys.end(), [](const bytes& spki) {
+                       return pki::public_key::from_spki(spki).has_value();
+                     });
+}
+
+// The SPIFFE id comes first and is the only one; what follows are statements.
+bool names_node(const pki::leaf_view& leaf, const wire::joined_body& body,
+                const expected_answer& expected) {
+  pki::spiffe_id id{body.trust_domain, expected.site, body.node_id};
+  if (body.site_id != expected.site || !node_id::parse(body.node_id) ||
+      !pki::parse_trust_domain(body.trust_domain))
+    return false;
+  return !leaf.uris.empty() && leaf.uris.front() == pki::to_uri(id) &&
+         std::none_of(
+             leaf.uris.begin() + 1, leaf.uris.end(),
+             [](const std::string& uri) { return uri.starts_with("spiffe:"); });
+}
+
+}  // namespace
+
+std::string_view answer_check_text(answer_check c) noexcept {
+  switch (c) {
+    case answer_check::none:
+      return "none";
+    case answer_check::signature:
+      return "signature";
+    case answer_check::form:
+      return "form";
+    case answer_check::csr_sha256:
+      return "csr_sha256";
+    case answer_check::key:
+      return "key";
+    case answer_check::spiffe:
+      return "SPIFFE SAN";
+    case answer_check::role:
+      return "role";
+  }
+  return "unknown";
+}
+
+result<time_point> check_signed_time(const wire::join_answer& answer,
+                                     const expected_answer& expected) {
+  auto key = pinned_key(answer, expected);
+  if (!answer.time || !key)
+    return fail(errc::access_denied, "not signed by the pinned key");
+  auto text = std::to_string(answer.time->time_ms);
+  if (!pki::verify(*key, pki::purpose::server_time,
+                   {as_bytes(text), expected.csr_sha256},
+                   answer.time->signature))
+    return fail(errc::access_denied, "the server time's signature is wrong");
+  return from_millis(answer.time->time_ms);
+}
+
+checked_join check_joined(const wire::join_answer& answer,
+                          const expected_answer& expected) {
+  auto failed = [](answer_check c) { return checked_join{c, {}, {}}; };
+  if (!body_is_signed(answer, expected))
+    return failed(answer_check::signature);
+  auto body = wire::decode_joined_body(answer.body);
+  if (!body || !well_formed(body.value()))
+    return failed(answer_check::form);
+  const auto& b = body.value();
+  if (!is_own(b.csr_sha256, expected))
+    return failed(answer_check::csr_sha256);
+  auto leaf = pki::parse_certificate(b.certificate_chain.front());
+  if (!leaf || !(leaf.value().key == expected.own_key))
+    return failed(answer_check::key);
+  if (!names_node(leaf.value(), b, expected))
+    return failed(answer_check::spiffe);
+  if (leaf.value().role != expected.role ||
+      b.role != pki::role_text(expected.role))
+    return failed(answer_check::role);
+  return {answer_check::none, b, leaf.value().not_after};
+}
+
+checked_deferral check_deferred(const wire::join_answer& answer,
+                                const expected_answer& expected) {
+  if (!body_is_signed(answer, expected))
+    return {answer_check::signature, {}};
+  auto body = wire::decode_deferred_body(answer.body);
+  if (!body)
+    return {answer_check::form, {}};
+  if (!is_own(body.value().csr_sha256, expected))
+    return {answer_check::csr_sha256, {}};
+  return {answer_check::none, body.value()};
+}
+
+}  // namespace bc::daemon

@@ -1,0 +1,70 @@
+#include "base/json.hpp"
+#include "daemon/hardware.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <fstream>
+#include <iterator>
+
+namespace bc::daemon {
+
+namespace {
+
+std::string& hardware_file() {
+  static std::string file;
+  return file;
+}
+
+result<pki::hardware_claims> decode(std::string_view text) {
+  BC_TRY(doc, json::parse_object(text));
+  json::reader from{doc};
+  pki::hardware_claims out;
+  const std::pair<const char*, std::string*> texts[] = {
+      {"productUuid", &out.product_uuid},
+      {"productSerial", &out.product_serial},
+      {"boardSerial", &out.board_serial},
+      {"chassisSerial", &out.chassis_serial},
+      {"hostname", &out.hostname},
+  };
+  for (const auto& [name, field] : texts) {
+    BC_TRY(value, from.optional_text(name));
+    *field = value.value_or("");
+  }
+  BC_TRY(macs, from.texts_or_none("macs"));
+  BC_TRY(gpus, from.texts_or_none("gpuUuids"));
+  out.macs = macs;
+  out.gpu_uuids = gpus;
+  return out;
+}
+
+class file_source final : public hardware_source {
+ public:
+  result<pki::hardware_claims> read() override {
+    std::ifstream in{hardware_file(), std::ios::binary};
+    if (!in)
+      return fail(errc::invalid_state,
+                  "cannot read the hardware file " + hardware_file());
+    std::string text{std::istreambuf_iterator<char>{in}, {}};
+    auto claims = decode(text);
+    if (!claims)
+      return fail(errc::invalid_state, "the hardware file " + hardware_file() +
+                                           ": " + claims.error().path + " " +
+                                           claims.error().message);
+    return claims;
+  }
+};
+
+}  // namespace
+
+void add_hardware_options(CLI::App& join) {
+  join.add_option("--fake-hardware", hardware_file(),
+                  "JSON file with the hardware claims to send")
+      ->type_name("FILE")
+      ->required();
+}
+
+std::unique_ptr<hardware_source> make_hardware_source() {
+  return std::make_unique<file_source>();
+}
+
+}  // namespace bc::daemon

@@ -1,0 +1,146 @@
+#include "daemon/identity_store.hpp"
+
+#include "base/encoding.hpp"
+#include "base/fault_point.hpp"
+#include "base/json.hpp"
+#include "pki/certificate.hpp"
+#include "pki/csr.hpp"
+
+namespace bc::daemon {
+
+namespace {
+
+constexpr int identity_version = 1;
+const std::string identity_name = "identity.json";
+const std::string key_name = "node.key";
+const std::string pending_key_name = "node.key.pending";
+const std::string pending_csr_name = "csr.pending";
+
+std::optional<pki::private_key> key_in(
+    const std::optional<secret_bytes>& file) {
+  if (!file)
+    return std::nullopt;
+  auto key = pki::private_key::from_pkcs8_pem(file->expose_text());
+  if (!key)
+    return std::nullopt;
+  return std::move(key).value();
+}
+
+bool certifies(const identity& who, const pki::public_key& key) {
+  auto leaf = pki::parse_certificate(who.certificate_chain.front());
+  return leaf && leaf.value().key == key;
+}
+
+}  // namespace
+
+std::string encode(const identity& who) {
+  std::vector<std::string> chain;
+  for (const auto& der : who.certificate_chain)
+    chain.push_back(pki::certificate_pem(der));
+  std::vector<std::string> keys;
+  for (const auto& spki : who.command_signing_keys)
+    keys.push_back(to_base64(spki));
+  json::writer out;
+  out.begin_object()
+      .field("version", identity_version)
+      .field("nodeId", who.node_id)
+      .field("siteId", who.site)
+      .field("trustDomain", who.trust_domain)
+      .field("role", who.role)
+      .field("gatewayUrl", who.gateway_url)
+      .field("notAfter", to_rfc3339(who.not_after))
+      .field("certificateChain", chain)
+      .field("commandSigningKeys", keys)
+      .end_object();
+  return out.str() + "\n";
+}
+
+result<identity> decode_identity(std::string_view text) {
+  BC_TRY(doc, json::parse_object(text));
+  json::reader from{doc};
+  BC_TRY(version, from.integer("version"));
+  if (version != identity_version)
+    return fail(errc::invalid_input, "an unknown version", "/version");
+  identity who;
+  BC_TRY(node, from.text("nodeId"));
+  BC_TRY(site, from.text("siteId"));
+  BC_TRY(domain, from.text("trustDomain"));
+  BC_TRY(role, from.text("role"));
+  BC_TRY(url, from.text("gatewayUrl"));
+  BC_TRY(not_after_text, from.text("notAfter"));
+  BC_TRY(not_after, from_rfc3339(not_after_text));
+  BC_TRY(chain, from.texts("certificateChain"));
+  BC_TRY(keys, from.texts("commandSigningKeys"));
+  for (const auto& pem : chain) {
+    BC_TRY(der, pki::certificate_from_pem(pem));
+    who.certificate_chain.push_back(der);
+  }
+  for (const auto& key : keys) {
+    BC_TRY(spki, from_base64(key));
+    who.command_signing_keys.push_back(spki);
+  }
+  if (who.certificate_chain.empty())
+    return fail(errc::invalid_input, "is empty", "/certificateChain");
+  who.node_id = node;
+  who.site = site;
+  who.trust_domain = domain;
+  who.role = role;
+  who.gateway_url = url;
+  who.not_after = not_after;
+  return who;
+}
+
+result<identity_store> identity_store::open(
+    const std::filesystem::path& data_dir) {
+  BC_TRY(dir, private_dir::open(data_dir));
+  return identity_store{std::move(dir)};
+}
+
+result<std::optional<identity>> identity_store::load() const {
+  BC_TRY(file, dir_.read(identity_name));
+  BC_TRY(key_file, dir_.read(key_name));
+  auto key = key_in(key_file);
+  if (!file || !key)
+    return std::optional<identity>{};
+  auto who = decode_identity(file->expose_text());
+  if (!who || !certifies(who.value(), key->pub()))
+    return std::optional<identity>{};
+  return std::optional{std::move(who).value()};
+}
+
+result<pending_request> identity_store::pending() const {
+  BC_TRY(key_file, dir_.read(pending_key_name));
+  BC_TRY(csr_file, dir_.read(pending_csr_name));
+  auto old_key = key_in(key_file);
+  if (old_key && csr_file) {
+    auto csr = pki::parse_csr(csr_file->expose());
+    if (csr && csr.value().key == old_key->pub())
+      return pending_request{std::move(*old_key), to_bytes(csr_file->expose()),
+                             true};
+  }
+  auto key = pki::private_key::generate();
+  auto csr = pki::build_csr(key);
+  auto pem = key.pkcs8_pem();
+  BC_TRYV(dir_.write(pending_key_name, pem.expose()));
+  BC_TRYV(dir_.write(pending_csr_name, csr));
+  return pending_request{std::move(key), std::move(csr), false};
+}
+
+void identity_store::forget_pending() const noexcept {
+  dir_.remove(pending_csr_name);
+  dir_.remove(pending_key_name);
+}
+
+result<void> identity_store::keep(const pki::private_key& key,
+                                  const identity& who) const {
+  auto pem = key.pkcs8_pem();
+  BC_TRYV(dir_.write(key_name, pem.expose()));
+  if (hit(fault_point::daemon_before_identity) == fault_action::error)
+    return fail(errc::invalid_state, "cannot write identity.json");
+  BC_TRYV(dir_.write(identity_name, as_bytes(encode(who))));
+  // Only now: until the pair is whole, a retry needs the same CSR.
+  forget_pending();
+  return ok();
+}
+
+}  // namespace bc::daemon

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/secret_bytes.hpp"
+#include "daemon/config.hpp"
+#include "daemon/gateway_client.hpp"
+#include "daemon/hardware.hpp"
+#include "pki/certificate.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace bc::daemon {
+
+/// Why `bcd join` ended as it did; these are its exit codes.
+enum class join_exit {
+  joined = 0,         // or joined already
+  refused = 1,        // or waiting for a person's approval
+  usage = 2,          // arguments, configuration or token text
+  unreachable = 3,    // no gateway, or it stays UNAVAILABLE
+  untrusted = 4,      // a pin or a check of the answer failed
+  server_config = 5,  // the server answered INVALID_CONFIG
+  conflict = 6,       // CONFLICT, also after retries
+  local = 7,          // data folder, lock, hardware identifiers
+};
+
+struct join_outcome {
+  join_exit exit_code = join_exit::joined;
+  std::string message;  // for standard output when joined, else standard error
+  std::string node_id;
+  std::optional<time_point> not_after;
+  bool already_joined = false;
+};
+
+/// Asked for the token once it is known that one is needed.
+using token_source = std::function<result<secret_bytes>()>;
+
+struct join_options {
+  pki::certificate_role role = pki::certificate_role::node;
+  /// Retries after a lost connection or UNAVAILABLE, and after a CONFLICT.
+  int retries = 3;
+  /// post_join() to the configured gateway when empty.
+  transport send;
+  /// Sleeps; replaced in tests.
+  std::function<void(milliseconds)> wait;
+  /// The machine's clock when null.
+  const clock* time = nullptr;
+};
+
+/// The whole join: lock, key and CSR, seal, request, checks, identity. Nothing
+/// is written before every check of the answer passed, but for the pending
+/// pair of key and CSR.
+[[nodiscard]] join_outcome run_join(const config& c, hardware_source& hardware,
+                                    const token_source& token,
+                                    const join_options& options = {});
+[[nodiscard]] join_outcome run_join(const config& c, hardware_source& hardware,
+                                    secret_bytes token,
+                                    const join_options& options = {});
+
+}  // namespace bc::daemon

@@ -1,0 +1,178 @@
+#include "daemon/private_dir.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace bc::daemon {
+
+namespace {
+
+constexpr const char* lock_name = "bcd.lock";
+constexpr std::size_t max_file = 1 << 20;
+
+fault bad(std::string message) {
+  return fail(errc::invalid_state, std::move(message));
+}
+
+// Closes a descriptor on every way out.
+class descriptor {
+ public:
+  explicit descriptor(int fd) : fd_(fd) {}
+  descriptor(const descriptor&) = delete;
+  descriptor& operator=(const descriptor&) = delete;
+  ~descriptor() {
+    if (fd_ >= 0)
+      ::close(fd_);
+  }
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+// Folders made on the way are ours alone, whatever the umask says.
+bool make_folders(const std::filesystem::path& path) {
+  std::filesystem::path at;
+  for (const auto& part : path) {
+    at /= part;
+    if (::mkdir(at.c_str(), 0700) != 0 && errno != EEXIST)
+      return false;
+  }
+  return true;
+}
+
+std::string holder_of(int lock) {
+  char text[32] = {};
+  auto got = ::pread(lock, text, sizeof text - 1, 0);
+  std::string pid{text, got > 0 ? static_cast<std::size_t>(got) : 0};
+  while (!pid.empty() && pid.back() == '\n')
+    pid.pop_back();
+  return pid.empty() ? "unknown" : pid;
+}
+
+bool write_all(int fd, byte_view content) {
+  while (!content.empty()) {
+    auto put = ::write(fd, content.data(), content.size());
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0)
+      return false;
+    content = content.subspan(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+result<int> take_lock(int dir) {
+  descriptor lock{::openat(dir, lock_name,
+                           O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)};
+  if (!lock)
+    return bad(std::string{"cannot open bcd.lock: "} + std::strerror(errno));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return bad("another bcd runs (pid " + holder_of(lock.get()) + ")");
+  auto pid = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(lock.get(), 0) != 0 || !write_all(lock.get(), as_bytes(pid)))
+    return bad(std::string{"cannot write bcd.lock: "} + std::strerror(errno));
+  return lock.release();
+}
+
+}  // namespace
+
+result<private_dir> private_dir::open(const std::filesystem::path& path) {
+  if (!make_folders(path))
+    return bad("cannot make the data folder " + path.string() + ": " +
+               std::strerror(errno));
+  descriptor dir{
+      ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+  if (!dir)
+    return bad("cannot open the data folder " + path.string() + ": " +
+               std::strerror(errno));
+  struct stat about {};
+  // Not mended by a chmod: the folder may be one that others rely on.
+  if (::fstat(dir.get(), &about) != 0 || about.st_uid != ::geteuid() ||
+      (about.st_mode & 077) != 0)
+    return bad("the data folder " + path.string() +
+               " must belong to the user bcd runs as and have mode 0700");
+  BC_TRY(lock, take_lock(dir.get()));
+  return private_dir{dir.release(), lock, path.string()};
+}
+
+private_dir::private_dir(private_dir&& other) noexcept
+    : dir_(std::exchange(other.dir_, -1)),
+      lock_(std::exchange(other.lock_, -1)),
+      path_(std::move(other.path_)) {}
+
+private_dir::~private_dir() {
+  if (lock_ >= 0)
+    ::close(lock_);
+  if (dir_ >= 0)
+    ::close(dir_);
+}
+
+fault private_dir::failed(std::string_view what,
+                          const std::string& name) const {
+  return bad("cannot " + std::string{what} + " " + path_ + "/" + name + ": " +
+             std::strerror(errno));
+}
+
+result<std::optional<secret_bytes>> private_dir::read(
+    const std::string& name) const {
+  descriptor file{::openat(dir_, name.c_str(),
+                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+  if (!file) {
+    if (errno == ENOENT)
+      return std::optional<secret_bytes>{};
+    return failed("open", name);
+  }
+  struct stat about {};
+  if (::fstat(file.get(), &about) != 0)
+    return failed("read", name);
+  auto size = static_cast<std::size_t>(about.st_size);
+  if (!S_ISREG(about.st_mode) || size > max_file)
+    return bad(path_ + "/" + name + " is not a file bcd wrote");
+  bytes content(size);
+  std::size_t at = 0;
+  while (at < size) {
+    auto got = ::read(file.get(), content.data() + at, size - at);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return failed("read", name);
+    at += static_cast<std::size_t>(got);
+  }
+  return std::optional{secret_bytes{std::move(content)}};
+}
+
+result<void> private_dir::write(const std::string& name,
+                                byte_view content) const {
+  auto temporary = name + ".tmp";
+  // Left by a crash; the lock says that nobody else is writing it.
+  ::unlinkat(dir_, temporary.c_str(), 0);
+  descriptor file{::openat(dir_, temporary.c_str(),
+                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                           0600)};
+  if (!file)
+    return failed("create", temporary);
+  if (!write_all(file.get(), content) || ::fsync(file.get()) != 0 ||
+      ::renameat(dir_, temporary.c_str(), dir_, name.c_str()) != 0) {
+    auto why = failed("write", name);
+    ::unlinkat(dir_, temporary.c_str(), 0);
+    return why;
+  }
+  // Without this the rename itself may be undone by a power loss.
+  if (::fsync(dir_) != 0)
+    return failed("sync the folder of", name);
+  return ok();
+}
+
+void private_dir::remove(const std::string& name) const noexcept {
+  ::unlinkat(dir_, name.c_str(), 0);
+}
+
+}  // namespace bc::daemon

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+#include "base/secret_bytes.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace bc::daemon {
+
+/// A folder of mode 0700 for files of mode 0600, held open and locked: of two
+/// daemons on one folder the second is turned away (CASES 178).
+class private_dir {
+ public:
+  /// Makes the folder when it is missing. INVALID_STATE for one that others
+  /// can enter or that is not ours, and "another bcd runs (pid N)".
+  [[nodiscard]] static result<private_dir> open(
+      const std::filesystem::path& path);
+
+  private_dir(private_dir&& other) noexcept;
+  private_dir& operator=(private_dir&&) = delete;
+  ~private_dir();
+
+  /// nullopt when there is no such file; never follows a link.
+  [[nodiscard]] result<std::optional<secret_bytes>> read(
+      const std::string& name) const;
+  /// After a crash at any moment the file holds the old or the new content.
+  [[nodiscard]] result<void> write(const std::string& name,
+                                   byte_view content) const;
+  void remove(const std::string& name) const noexcept;
+
+ private:
+  private_dir(int dir, int lock, std::string path)
+      : dir_(dir), lock_(lock), path_(std::move(path)) {}
+  [[nodiscard]] fault failed(std::string_view what,
+                             const std::string& name) const;
+
+  int dir_ = -1;
+  int lock_ = -1;
+  std::string path_;
+};
+
+}  // namespace bc::daemon
