@@ -1,0 +1,153 @@
+#include "actors/api/api.hpp"
+
+#include "actors/api/authentication.hpp"
+#include "actors/api/exchange.hpp"
+#include "actors/api/methods.hpp"
+#include "actors/api/schema_check.hpp"
+
+#include <charconv>
+
+namespace bc::actors {
+
+namespace api {
+
+namespace {
+
+constexpr std::size_t max_body = 256 * 1024;
+
+/// One method: the action a caller must be granted, the resource it is decided
+/// on (`field` empty: any of its kind; a field the input lacks: the tenant),
+/// and what runs.
+struct method {
+  std::string_view group;
+  std::string_view name;
+  std::string_view action;
+  std::string_view resource_kind;
+  std::string_view field;
+  void (*run)(exchange_ptr);
+  bool root_only = false;
+  void (*replay)(exchange_ptr, std::function<void()>) = nullptr;
+};
+
+// spec: api-join-tokens#methods and DESIGN section 9.
+constexpr method methods[] = {
+    {"tenants", "create", "compute:tenants:create", "compute-tenant/",
+     "tenantId", tenants_create, true},
+    {"tenants", "list", "compute:tenants:read", "compute-tenant/", "tenantId",
+     tenants_list, true},
+    {"sites", "create", "compute:sites:create", "compute-site/", "",
+     sites_create},
+    {"sites", "get", "compute:sites:read", "compute-site/", "siteId",
+     sites_get},
+    {"sites", "list", "compute:sites:read", "compute-site/", "", sites_list},
+    {"pools", "create", "compute:pools:create", "compute-pool/", "",
+     pools_create},
+    {"pools", "get", "compute:pools:read", "compute-pool/", "poolId",
+     pools_get},
+    {"pools", "list", "compute:pools:read", "compute-pool/", "", pools_list},
+    {"credentials", "create", "compute:credentials:create", "compute-tenant/",
+     "forTenantId", credentials_create},
+    {"joinTokens", "create", "compute:join-tokens:create", "compute-pool/",
+     "poolId", join_tokens_create, false, join_tokens_replay},
+    {"joinTokens", "list", "compute:join-tokens:read", "compute-pool/",
+     "poolId", join_tokens_list},
+    {"joinTokens", "revoke", "compute:join-tokens:revoke", "compute-pool/",
+     "poolId", join_tokens_revoke},
+    {"nodes", "list", "compute:nodes:read", "compute-node/", "", nodes_list},
+    {"nodes", "get", "compute:nodes:read", "compute-node/", "nodeId",
+     nodes_get},
+    {"events", "list", "compute:events:read", "compute-tenant/", "tenantId",
+     events_list},
+};
+
+const method* find_method(const api_call& call) {
+  for (const auto& m : methods)
+    if (m.group == call.group && m.name == call.method)
+      return &m;
+  return nullptr;
+}
+
+// A grant on `kind/*` alone opens what is decided on no single resource.
+result<std::string> resource_of(const method& m, const json::reader& in) {
+  std::string kind{m.resource_kind};
+  if (m.field.empty())
+    return kind + "*";
+  BC_TRY(id, in.text(in.has(m.field) ? m.field : "tenantId"));
+  return kind + id;
+}
+
+void authorise(const method& m, exchange_ptr x) {
+  auto resource = resource_of(m, x->in());
+  if (!resource)
+    return x->refuse(resource.error());
+  if (m.root_only && !x->who.root)
+    return x->refuse(errc::access_denied, "The root tenant alone may do this");
+  if (!allows(x->who.grants, m.action, resource.value()))
+    return x->refuse(errc::access_denied, "This credential is not granted " +
+                                              std::string{m.action} + " on " +
+                                              resource.value());
+  m.run(std::move(x));
+}
+
+// The header x-min-position. Read models move with the journal in one
+// transaction, so a position that is in the journal is in them.
+void await_position(exchange_ptr x, std::function<void()> next) {
+  const auto& text = x->call.min_position;
+  if (text.empty())
+    return next();
+  std::uint64_t wanted = 0;
+  auto [end, bad] =
+      std::from_chars(text.data(), text.data() + text.size(), wanted);
+  if (bad != std::errc{} || end != text.data() + text.size())
+    return x->refuse(errc::invalid_input, "x-min-position is not a position");
+  x->streams->head(then(
+      x, [x, wanted, next = std::move(next)](const events::head_row& head) {
+        if (wanted > head.position)
+          return x->refuse(errc::invalid_input,
+                           "x-min-position is beyond the journal's head");
+        next();
+      }));
+}
+
+result<json::document> read_input(const method& m, const std::string& body) {
+  BC_TRY(input, json::parse_object(body));
+  BC_TRYV(check_input(m.group, m.name, input));
+  return std::move(input);
+}
+
+void take_up(exchange_ptr x) {
+  const auto* m = find_method(x->call);
+  if (!m)
+    return x->refuse(errc::not_found, "No such method");
+  if (x->call.body.size() > max_body)
+    return x->refuse_size();
+  auto input = read_input(*m, x->call.body);
+  if (!input) {
+    const auto& why = input.error();
+    return why.code == errc::invalid_input ? x->refuse(why) : x->break_off(why);
+  }
+  x->input = std::move(input).value();
+  x->call.body.clear();
+  auto tenant = x->in().text("tenantId");
+  if (!tenant || tenant.value() != x->who.tenant.str())
+    return x->refuse(errc::not_found, "No such tenant");
+  await_position(x, [m, x] {
+    if (!m->replay)
+      return authorise(*m, x);
+    m->replay(x, [m, x] { authorise(*m, x); });
+  });
+}
+
+}  // namespace
+
+}  // namespace api
+
+void run_api_call(std::shared_ptr<const api_environment> env,
+                  std::shared_ptr<ledger> streams, api_call call,
+                  std::function<void(api_reply)> done) {
+  auto x = std::make_shared<api::exchange>(std::move(env), std::move(streams),
+                                           std::move(call), std::move(done));
+  api::authenticate(x, [x] { api::take_up(x); });
+}
+
+}  // namespace bc::actors

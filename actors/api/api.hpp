@@ -1,0 +1,26 @@
+#pragma once
+
+#include "actors/ledger.hpp"
+#include "actors/ports.hpp"
+#include "base/ids.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace bc::actors {
+
+struct api_environment {
+  tenant_id root_tenant;
+  std::string incarnation;  // of the journal
+  std::string source;       // CloudEvents source
+};
+
+/// One API call from the raw body to the answer (spec: DESIGN sections 9, 10):
+/// authenticate, schema, idempotent replay, authorise, then the resource. No
+/// CAF: effects go through the ledger. `done` runs once.
+void run_api_call(std::shared_ptr<const api_environment> env,
+                  std::shared_ptr<ledger> streams, api_call call,
+                  std::function<void(api_reply)> done);
+
+}  // namespace bc::actors

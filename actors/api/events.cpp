@@ -1,0 +1,112 @@
+#include "actors/api/methods.hpp"
+#include "events/catalog.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace bc::actors::api {
+
+namespace {
+
+// A call looks at this much of the journal, however little it finds.
+constexpr std::size_t max_scanned = 5'000;
+constexpr std::size_t rows_at_once = 500;
+
+struct scan {
+  exchange_ptr x;
+  std::string type;  // empty: every one
+  std::size_t limit = 100;
+  std::uint64_t position = 0;  // everything up to here was looked at
+  std::size_t scanned = 0;
+  std::vector<std::string> found;
+};
+using scan_ptr = std::shared_ptr<scan>;
+
+// A position, or an event's id or sequence, which name the incarnation too.
+result<std::uint64_t> read_cursor(std::string_view text,
+                                  std::string_view incarnation) {
+  if (auto dash = text.find('-'); dash != std::string_view::npos) {
+    if (text.substr(0, dash) != incarnation)
+      return fail(errc::invalid_input,
+                  "is of another incarnation of the journal", "/cursor");
+    text.remove_prefix(dash + 1);
+  }
+  std::uint64_t position = 0;
+  auto [end, bad] =
+      std::from_chars(text.data(), text.data() + text.size(), position);
+  if (bad != std::errc{} || end != text.data() + text.size())
+    return fail(errc::invalid_input, "is not a position", "/cursor");
+  return position;
+}
+
+result<scan_ptr> read_scan(const exchange_ptr& x) {
+  auto in = x->in();
+  auto s = std::make_shared<scan>();
+  s->x = x;
+  BC_TRY(type, in.optional_text("type"));
+  s->type = type.value_or("");
+  const auto* known =
+      s->type.empty() ? nullptr : events::find_event_type(s->type);
+  if (!s->type.empty() && (!known || !known->is_public))
+    return fail(errc::invalid_input, "is no public event type", "/type");
+  BC_TRY(limit, in.optional_integer("limit"));
+  s->limit = static_cast<std::size_t>(limit.value_or(100));
+  BC_TRY(cursor, in.optional_text("cursor"));
+  if (cursor) {
+    BC_TRY(position, read_cursor(*cursor, x->env->incarnation));
+    s->position = position;
+  }
+  return s;
+}
+
+void answer(const scan& s) {
+  json::writer out;
+  out.begin_object().key("items").begin_array();
+  for (const auto& event : s.found)
+    out.raw(event);
+  out.end_array().field("cursor", std::to_string(s.position));
+  s.x->answer(out.end_object().str());
+}
+
+void take(scan& s, const events::envelope& e) {
+  s.position = e.position;
+  ++s.scanned;
+  if (e.tenant != s.x->who.tenant.str() ||
+      (!s.type.empty() && e.type != s.type))
+    return;
+  if (auto text = events::to_public(e, s.x->env->incarnation, s.x->env->source))
+    s.found.push_back(std::move(*text));
+}
+
+void look_on(const scan_ptr& s) {
+  auto rows = std::min(rows_at_once, max_scanned - s->scanned);
+  s->x->streams->events_after(
+      s->position, rows,
+      then(s->x, [s, rows](const std::vector<events::envelope>& page) {
+        for (const auto& e : page) {
+          take(*s, e);
+          if (s->found.size() >= s->limit)
+            return answer(*s);
+        }
+        if (page.size() < rows || s->scanned >= max_scanned)
+          return answer(*s);
+        look_on(s);
+      }));
+}
+
+}  // namespace
+
+void events_list(exchange_ptr x) {
+  auto read = read_scan(x);
+  if (!read)
+    return x->refuse(read.error());
+  auto s = std::move(read).value();
+  x->streams->head(then(x, [x, s](const events::head_row& head) {
+    if (s->position > head.position)
+      return x->refuse(
+          fail(errc::invalid_input, "is beyond the journal's head", "/cursor"));
+    look_on(s);
+  }));
+}
+
+}  // namespace bc::actors::api

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "actors/api/exchange.hpp"
+
+#include <functional>
+
+/// The methods behind the table of api.cpp: each gets a call that is
+/// authenticated, valid, of the caller's own tenant, and authorised.
+namespace bc::actors::api {
+
+void tenants_create(exchange_ptr x);
+void tenants_list(exchange_ptr x);
+void sites_create(exchange_ptr x);
+void sites_get(exchange_ptr x);
+void sites_list(exchange_ptr x);
+void pools_create(exchange_ptr x);
+void pools_get(exchange_ptr x);
+void pools_list(exchange_ptr x);
+void credentials_create(exchange_ptr x);
+void join_tokens_create(exchange_ptr x);
+void join_tokens_list(exchange_ptr x);
+void join_tokens_revoke(exchange_ptr x);
+void nodes_list(exchange_ptr x);
+void nodes_get(exchange_ptr x);
+void events_list(exchange_ptr x);
+
+/// Comes before authorisation: answers a retry of a create from the stored
+/// token, and goes on when there is none.
+void join_tokens_replay(exchange_ptr x, std::function<void()> next);
+
+}  // namespace bc::actors::api

@@ -1,0 +1,152 @@
+#include "actors/api/records.hpp"
+
+#include "base/clock.hpp"
+
+namespace bc::actors::api {
+
+namespace {
+
+std::optional<std::string> text_of(const std::optional<time_point>& t) {
+  if (!t)
+    return std::nullopt;
+  return to_rfc3339(*t);
+}
+
+void put_expect(json::writer& out, const pki::hardware_expectation& expect) {
+  if (expect.empty())
+    return;
+  out.key("expect").begin_object();
+  out.field("productUuid", expect.product_uuid)
+      .field("serial", expect.serial)
+      .field("mac", expect.mac)
+      .field("gpuUuid", expect.gpu_uuid);
+  out.end_object();
+}
+
+void put_unless_empty(json::writer& out, std::string_view name,
+                      const std::string& text) {
+  if (!text.empty())
+    out.field(name, text);
+}
+
+}  // namespace
+
+projections::tenant_row row_of(const events::tenant::created& c) {
+  return {c.id.str(), c.name, c.root, c.at};
+}
+
+projections::site_row row_of(const events::site::created& c) {
+  return {c.id.str(), c.owner.str(), c.name,
+          std::string{events::site::kind_text(c.site_kind)}, c.at};
+}
+
+projections::pool_row row_of(const events::pool::created& c) {
+  return {c.id.str(),
+          c.tenant.str(),
+          c.site.str(),
+          c.name,
+          std::string{events::pool::agent_text(c.pool_agent)},
+          c.at};
+}
+
+projections::join_token_row row_of(const events::join_token::state& s) {
+  const auto& t = *s.token;
+  projections::join_token_row row;
+  row.id = t.id.str();
+  row.tenant = t.tenant.str();
+  row.pool = t.pool.str();
+  row.site = t.site.str();
+  row.role = std::string{events::join_token::role_text(t.token_role)};
+  row.max_uses = t.max_uses;
+  row.uses_left = s.uses_left;
+  row.expect = t.expect;
+  row.allow_reclaim = t.allow_reclaim;
+  row.hosted = t.hosted;
+  row.created_at = t.created_at;
+  row.expires_at = t.expires_at;
+  row.revoked_at = s.revoked_at;
+  return row;
+}
+
+void put(json::writer& out, const projections::tenant_row& row) {
+  out.field("id", row.id)
+      .field("name", row.name)
+      .field("root", row.root)
+      .field("createdAt", to_rfc3339(row.created_at));
+}
+
+void put(json::writer& out, const projections::site_row& row) {
+  out.field("id", row.id)
+      .field("tenantId", row.owner)
+      .field("name", row.name)
+      .field("kind", row.kind)
+      .field("createdAt", to_rfc3339(row.created_at));
+}
+
+void put(json::writer& out, const projections::pool_row& row) {
+  out.field("id", row.id)
+      .field("tenantId", row.tenant)
+      .field("siteId", row.site)
+      .field("name", row.name)
+      .field("agent", row.agent)
+      .field("createdAt", to_rfc3339(row.created_at));
+}
+
+void put(json::writer& out, const projections::join_token_row& row) {
+  out.field("id", row.id)
+      .field("tenantId", row.tenant)
+      .field("poolId", row.pool)
+      .field("siteId", row.site)
+      .field("role", row.role)
+      .field("maxUses", row.max_uses)
+      .field("usesLeft", row.uses_left);
+  put_expect(out, row.expect);
+  out.field("allowReclaim", row.allow_reclaim)
+      .field("hosted", row.hosted)
+      .field("createdAt", to_rfc3339(row.created_at))
+      .field("expiresAt", to_rfc3339(row.expires_at))
+      .field("revokedAt", text_of(row.revoked_at));
+}
+
+void put(json::writer& out, const projections::certificate_row& row) {
+  out.field("serial", row.serial)
+      .field("role", row.role)
+      .field("spkiSha256", row.spki_sha256)
+      .field("generation", row.generation)
+      .field("notBefore", to_rfc3339(row.not_before))
+      .field("notAfter", to_rfc3339(row.not_after))
+      .field("revokedAt", text_of(row.revoked_at));
+}
+
+void put(json::writer& out, const projections::node_row& row) {
+  out.field("id", row.id)
+      .field("tenantId", row.tenant)
+      .field("siteId", row.site)
+      .field("poolId", row.pool)
+      .field("status", row.status)
+      .field("role", row.role)
+      .field("attestor", row.attestor);
+  put_unless_empty(out, "hostname", row.hostname);
+  put_unless_empty(out, "hardwareKey", row.hardware_key);
+  out.field("hardwareKeyTrusted", row.hardware_key_trusted)
+      .field("nodeKey", row.node_key)
+      .field("identityGeneration", row.generation)
+      .field("joinedAt", to_rfc3339(row.joined_at))
+      .field("adoptedAt", text_of(row.adopted_at));
+  if (row.certificate) {
+    out.key("certificate").begin_object();
+    put(out, *row.certificate);
+    out.end_object();
+  }
+}
+
+result<paging> read_paging(const json::reader& in) {
+  BC_TRY(limit, in.optional_integer("limit"));
+  BC_TRY(after, in.optional_text("cursor"));
+  paging p;
+  p.limit = static_cast<int>(limit.value_or(100));
+  p.after = after.value_or("");
+  return p;
+}
+
+}  // namespace bc::actors::api

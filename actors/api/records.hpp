@@ -1,0 +1,62 @@
+#pragma once
+
+#include "base/json.hpp"
+#include "events/directory.hpp"
+#include "events/join_token.hpp"
+#include "projections/queries.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+/// How records look in answers; the same whether they come from a read model
+/// or from a stream's state.
+namespace bc::actors::api {
+
+[[nodiscard]] projections::tenant_row row_of(const events::tenant::created& c);
+[[nodiscard]] projections::site_row row_of(const events::site::created& c);
+[[nodiscard]] projections::pool_row row_of(const events::pool::created& c);
+/// The state must hold a token.
+[[nodiscard]] projections::join_token_row row_of(
+    const events::join_token::state& s);
+
+/// The fields of one record, without the braces.
+void put(json::writer& out, const projections::tenant_row& row);
+void put(json::writer& out, const projections::site_row& row);
+void put(json::writer& out, const projections::pool_row& row);
+void put(json::writer& out, const projections::join_token_row& row);
+void put(json::writer& out, const projections::certificate_row& row);
+void put(json::writer& out, const projections::node_row& row);
+
+/// One record; a mutation's answer carries its position.
+template <class Row>
+[[nodiscard]] std::string record_text(
+    const Row& row, std::optional<std::uint64_t> position = std::nullopt) {
+  json::writer out;
+  out.begin_object();
+  put(out, row);
+  out.field("position", position);
+  return out.end_object().str();
+}
+
+template <class Row>
+[[nodiscard]] std::string page_text(const projections::page<Row>& page) {
+  json::writer out;
+  out.begin_object().key("items").begin_array();
+  for (const auto& row : page.items) {
+    out.begin_object();
+    put(out, row);
+    out.end_object();
+  }
+  out.end_array().field("cursor", page.next);
+  return out.end_object().str();
+}
+
+/// `limit` and `cursor` of a list.
+struct paging {
+  int limit = 100;
+  std::string after;
+};
+[[nodiscard]] result<paging> read_paging(const json::reader& in);
+
+}  // namespace bc::actors::api

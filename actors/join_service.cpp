@@ -1,0 +1,75 @@
+#include "actors/join_service.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/typed_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <algorithm>
+
+namespace bc::actors {
+namespace {
+
+using service = join_service_actor::pointer;
+
+/// A clock that is set back must not hold an answer for hours.
+constexpr milliseconds longest_hold{1000};
+
+bool is_refusal(const wire::join_answer& a) {
+  return a.what == wire::join_answer::kind::failed &&
+         a.code == errc::access_denied;
+}
+
+void finish(service self, const ledger& streams, join_work work,
+            const wire::join_answer& a) {
+  join_reply reply{wire::http_status(a), wire::encode(a)};
+  if (!is_refusal(a)) {
+    work.ticket->answer(std::move(reply));
+    return;
+  }
+  auto ready = streams.now();
+  auto hold = release_at(work.arrival, ready) - ready;
+  self->delayed_send(
+      self, std::clamp<milliseconds>(hold, milliseconds{0}, longest_hold),
+      release_answer{std::move(reply), std::move(work.ticket)});
+}
+
+join_service_actor::behavior_type join_service(service self,
+                                               const ledger_actors& others,
+                                               const join_flow& flow) {
+  auto streams = std::make_shared<actor_ledger<service>>(self, others);
+  return {
+      [=](join_work& work) {
+        auto call = std::move(work.call);
+        try {
+          flow(streams, std::move(call),
+               [=, work = std::move(work)](const wire::join_answer& a) {
+                 finish(self, *streams, work, a);
+               });
+        } catch (const std::exception& e) {
+          spdlog::error("a join failed: {}", e.what());
+        }
+      },
+      [](const release_answer& due) { due.ticket->answer(due.reply); },
+      [](const continuation& c) { c.run(); },
+  };
+}
+
+}  // namespace
+
+join_service_actor spawn_join_service(caf::actor_system& system,
+                                      ledger_actors others, join_flow flow) {
+  return system.spawn(join_service, std::move(others), std::move(flow));
+}
+
+join_reply no_answer(front_door<join_reply>::trouble why) {
+  using trouble = front_door<join_reply>::trouble;
+  wire::join_answer a;
+  a.what = wire::join_answer::kind::failed;
+  a.code = errc::unavailable;
+  a.message = why == trouble::stopping     ? "the server is stopping"
+              : why == trouble::overloaded ? "the server is overloaded; retry"
+                                           : "the server lost the join; retry";
+  return {wire::http_status(a), wire::encode(a)};
+}
+
+}  // namespace bc::actors

@@ -1,0 +1,170 @@
+#include "actors/joining/admission_batch.hpp"
+
+#include "base/encoding.hpp"
+#include "events/node.hpp"
+#include "events/streams.hpp"
+#include "pki/certificate.hpp"
+#include "pki/digest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace bc::actors {
+
+namespace {
+
+constexpr std::string_view machine = "machine";
+
+std::array<std::uint8_t, 16> serial_random() {
+  auto random = pki::random_bytes(16);
+  std::array<std::uint8_t, 16> out{};
+  std::copy(random.begin(), random.end(), out.begin());
+  return out;
+}
+
+events::batch new_batch(std::string correlation, time_point now) {
+  events::batch out;
+  out.id = pki::mint<batch_id>(now);
+  out.actor = machine;
+  out.correlation = std::move(correlation);
+  return out;
+}
+
+void pin_directory(events::batch& to, const judged_streams& judged) {
+  const auto& token = *judged.token.token;
+  to.writes.push_back(pin(events::stream_of(token.pool), judged.pool.version));
+  to.writes.push_back(pin(events::stream_of(token.site), judged.site.version));
+  to.writes.push_back(
+      pin(events::stream_of(token.tenant), judged.tenant.version));
+}
+
+// The certificate's role is the token's word, which check_usable compared with
+// what was asked.
+pki::certificate_role role_of(const events::join_token::created& token) {
+  return events::join_token::admits(token.token_role, token.hosted.has_value());
+}
+
+wire::joined_body body_of(const pki::key_bundle& keys,
+                          const events::join_token::created& token,
+                          const node_id& node,
+                          const pki::issued_certificate& certificate,
+                          const pki::sha256_digest& csr) {
+  wire::joined_body out;
+  out.node_id = node.str();
+  out.certificate_chain = {certificate.der, keys.node_ca.certificate};
+  out.command_signing_keys = {keys.command_signing.pub().spki()};
+  out.csr_sha256 = to_bytes(csr);
+  out.trust_domain = keys.trust_domain;
+  out.site_id = token.site.str();
+  out.role = pki::role_text(role_of(token));
+  out.not_after_ms = to_millis(certificate.not_after);
+  return out;
+}
+
+events::node::certificate record_of(const pki::issued_certificate& certificate,
+                                    const admitted_machine& m,
+                                    pki::certificate_role role) {
+  events::node::certificate out;
+  out.serial = certificate.serial;
+  out.spki_sha256 = to_hex(m.key.spki_sha256());
+  out.role = role;
+  out.not_before = certificate.not_before;
+  out.not_after = certificate.not_after;
+  out.der = certificate.der;
+  out.csr_sha256 = to_hex(m.csr_sha256);
+  return out;
+}
+
+events::node::joined joined_of(const events::join_token::created& token,
+                               const admitted_machine& m, const node_id& node,
+                               events::node::certificate certificate,
+                               const signed_text& answer, time_point now) {
+  events::node::joined out;
+  out.id = node;
+  out.tenant = token.tenant;
+  out.site = token.site;
+  out.pool = token.pool;
+  out.attestor = "join-token";
+  out.hardware_key = m.hardware.hex;
+  out.hardware_key_trusted = m.hardware.trusted;
+  out.token = token.id.str();
+  out.cert = std::move(certificate);
+  out.at = now;
+  out.claims = m.request.hardware;
+  out.answer_subject = token.id.str();
+  out.answer_body = answer.text;
+  out.answer_signature = answer.signature;
+  return out;
+}
+
+}  // namespace
+
+events::stream_write pin(events::stream_id stream, std::uint64_t version) {
+  return {std::move(stream), {}, version, {}};
+}
+
+std::string answer_claim_of(const join_token_id& token,
+                            const pki::sha256_digest& csr) {
+  return events::node::answer_claim(token.str(), to_hex(csr));
+}
+
+admission_plan plan_admission(const pki::key_bundle& keys,
+                              seconds certificate_lifetime,
+                              const judged_streams& judged,
+                              const admitted_machine& m,
+                              std::string correlation, time_point now) {
+  const auto& token = *judged.token.token;
+  const auto role = role_of(token);
+  const auto node = pki::mint<node_id>(now);
+  const auto certificate =
+      pki::issue_node_certificate(keys.node_ca, {m.key,
+                                                 keys.trust_domain,
+                                                 token.site.str(),
+                                                 node.str(),
+                                                 role,
+                                                 {},
+                                                 now,
+                                                 certificate_lifetime,
+                                                 serial_random()});
+  auto answer = sign_answer_body(
+      keys,
+      wire::encode(body_of(keys, token, node, certificate, m.csr_sha256)));
+
+  auto out = new_batch(std::move(correlation), now);
+  out.answers_free = {answer_claim_of(token.id, m.csr_sha256)};
+  out.writes.push_back(
+      {events::stream_of(token.id),
+       token.tenant.str(),
+       std::nullopt,
+       {events::join_token::encode(events::join_token::redeemed{
+           token.id, node, to_hex(m.csr_sha256)})}});
+  out.writes.push_back(
+      {events::stream_of(node),
+       token.tenant.str(),
+       0,
+       {events::node::encode(joined_of(
+           token, m, node, record_of(certificate, m, role), answer, now))}});
+  pin_directory(out, judged);
+  out.valid_until = token.expires_at;
+  return {std::move(out), std::move(answer)};
+}
+
+events::batch confirm_directory(const judged_streams& judged,
+                                std::string correlation, time_point now) {
+  auto out = new_batch(std::move(correlation), now);
+  pin_directory(out, judged);
+  return out;
+}
+
+bool is_own_key(const pki::key_bundle& keys, const pki::public_key& key) {
+  const std::array<const pki::public_key*, 7> own = {
+      &keys.node_ca.key.pub(),       &keys.serving_ca.key.pub(),
+      &keys.internal_ca.key.pub(),   &keys.join_signing.key.pub(),
+      &keys.join_encryption.pub(),   &keys.command_signing.pub(),
+      &keys.journal_checkpoint.pub()};
+  return std::any_of(own.begin(), own.end(),
+                     [&key](const auto* mine) { return *mine == key; });
+}
+
+}  // namespace bc::actors

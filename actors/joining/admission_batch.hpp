@@ -1,0 +1,68 @@
+#pragma once
+
+#include "actors/joining/answers.hpp"
+#include "base/clock.hpp"
+#include "base/wire.hpp"
+#include "events/directory.hpp"
+#include "events/join_token.hpp"
+#include "events/journal.hpp"
+#include "pki/bundle.hpp"
+#include "pki/hardware_key.hpp"
+#include "pki/key.hpp"
+
+#include <optional>
+#include <string>
+
+namespace bc::actors {
+
+/// What a join was judged against, as it was read.
+struct judged_streams {
+  const events::join_token::state& token;
+  const events::tenant::state& tenant;
+  const events::site::state& site;
+  const events::pool::state& pool;
+};
+
+/// A machine that is to become a new node.
+struct admitted_machine {
+  const wire::join_request& request;
+  const pki::public_key& key;
+  const pki::hardware_key& hardware;
+  const pki::sha256_digest& csr_sha256;
+};
+
+/// One join: the batch to append, and the answer to give once it is in the
+/// journal.
+struct admission_plan {
+  events::batch batch;
+  signed_text answer;
+};
+
+/// Issues the certificate, signs the answer and writes both into one batch:
+/// `redeemed` and `joined`, with the pool, site and tenant pinned.
+[[nodiscard]] admission_plan plan_admission(const pki::key_bundle& keys,
+                                            seconds certificate_lifetime,
+                                            const judged_streams& judged,
+                                            const admitted_machine& machine,
+                                            std::string correlation,
+                                            time_point now);
+
+/// Preconditions alone: the refusal still stands while the pool, site and
+/// tenant are as they were read.
+[[nodiscard]] events::batch confirm_directory(const judged_streams& judged,
+                                              std::string correlation,
+                                              time_point now);
+
+/// A precondition on a stream, without events.
+[[nodiscard]] events::stream_write pin(events::stream_id stream,
+                                       std::uint64_t version);
+
+/// The claim a retry of this join finds its answer by.
+[[nodiscard]] std::string answer_claim_of(const join_token_id& token,
+                                          const pki::sha256_digest& csr);
+
+/// True for a key that belongs to the deployment itself (CASES 90).
+[[nodiscard]] bool is_own_key(const pki::key_bundle& keys,
+                              const pki::public_key& key);
+
+}  // namespace bc::actors

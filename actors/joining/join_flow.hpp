@@ -1,0 +1,48 @@
+#pragma once
+
+#include "actors/ledger.hpp"
+#include "actors/ports.hpp"
+#include "base/clock.hpp"
+#include "base/ids.hpp"
+#include "base/wire.hpp"
+#include "events/refusal_reason.hpp"
+#include "pki/bundle.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace bc::actors {
+
+/// A refused join, for the refusal actor.
+struct refusal_report {
+  tenant_id owner;  // the token's tenant once its secret verified, else root
+  events::refusal_reason reason;
+  std::string attestor;
+  std::string role;
+  std::string csr_sha256;    // hex
+  std::string hardware_key;  // hex or empty
+  std::string correlation;
+};
+
+struct join_environment {
+  /// Null: every join is INVALID_CONFIG.
+  std::shared_ptr<const pki::key_bundle> keys;
+  tenant_id root_tenant;
+  seconds certificate_lifetime = pki::max_node_lifetime;
+  std::function<void(refusal_report)> refused;
+};
+
+/// The whole join, from the body as received to the answer (spec: DESIGN
+/// section 7, joining#the-join-flow). No CAF: effects go through the ledger
+/// and the environment, so the flow runs the same in a test. `done` runs once.
+/// An answer ACCESS_DENIED must be held back by the caller (release_at).
+void run_join(std::shared_ptr<const join_environment> env,
+              std::shared_ptr<ledger> streams, join_call call,
+              std::function<void(wire::join_answer)> done);
+
+/// When a refusal is released: the first multiple of 100 ms after `arrival`
+/// that is not before `ready`.
+[[nodiscard]] time_point release_at(time_point arrival, time_point ready);
+
+}  // namespace bc::actors

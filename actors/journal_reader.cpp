@@ -1,0 +1,110 @@
+#include "actors/journal_reader.hpp"
+
+#include "events/streams.hpp"
+#include "projections/queries.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/typed_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+#include <spdlog/spdlog.h>
+
+namespace bc::actors {
+namespace {
+
+constexpr int sweep_limit = 500;
+
+/// Runs a read; no exception of a store's passes this line.
+template <class T, class F>
+answer<T> reading(F read) {
+  try {
+    result<T> value = read();
+    if (!value && http_status(value.error().code) >= 500)
+      spdlog::warn("journal read: {} {} {}", wire_text(value.error().code),
+                   value.error().message, value.error().detail);
+    return {std::move(value)};
+  } catch (const std::exception& e) {
+    spdlog::error("journal read: {}", e.what());
+    return {fail(errc::internal, "The journal failed", {}, e.what())};
+  }
+}
+
+result<adopting_page> adopting(projections::queries* queries,
+                               const find_adopting& from) {
+  adopting_page out;
+  if (queries == nullptr)
+    return out;
+  auto at = from;
+  if (at.tenant.empty()) {
+    BC_TRY(tenants, queries->list_tenants(at.tenants_after, 1));
+    if (tenants.items.empty())
+      return out;
+    at.tenant = tenants.items.front().id;
+  }
+  BC_TRY(nodes,
+         queries->list_nodes(at.tenant, {}, at.nodes_after, sweep_limit));
+  for (const auto& n : nodes.items)
+    if (n.status == events::node::status_text(events::node::status::adopting)) {
+      BC_TRY(id, node_id::parse(n.id));
+      out.nodes.push_back(events::stream_of(id));
+    }
+  out.next = nodes.next
+                 ? find_adopting{at.tenants_after, at.tenant, *nodes.next}
+                 : find_adopting{at.tenant, {}, {}};
+  return out;
+}
+
+reader_actor::behavior_type journal_reader(reader_actor::pointer,
+                                           reader_options options) {
+  auto* journal = options.journal;
+  auto* queries = options.queries;
+  return {
+      [=](const read_page& m) {
+        return reading<std::vector<events::envelope>>([&] {
+          return journal->read_stream(m.stream, m.after_version, m.limit);
+        });
+      },
+      [=](const find_holder& m) {
+        return reading<std::optional<events::claim_holder>>(
+            [&] { return journal->holder(m.claim); });
+      },
+      [=](const find_event& m) {
+        return reading<std::optional<events::envelope>>(
+            [&]() -> result<std::optional<events::envelope>> {
+              if (m.position == 0)
+                return std::nullopt;
+              BC_TRY(found, journal->read_all(m.position - 1, 1));
+              if (found.empty() || found.front().position != m.position)
+                return std::nullopt;
+              return std::move(found.front());
+            });
+      },
+      [=](const read_events& m) {
+        return reading<std::vector<events::envelope>>(
+            [&] { return journal->read_all(m.after_position, m.limit); });
+      },
+      [=](read_head) {
+        return reading<events::head_row>([&] { return journal->head(); });
+      },
+      [=](const run_query& m) {
+        return reading<std::string>([&]() -> result<std::string> {
+          if (queries == nullptr)
+            return fail(errc::unavailable, "There are no read models");
+          return m.read(*queries);
+        });
+      },
+      [=](const find_adopting& m) {
+        return reading<adopting_page>([&] { return adopting(queries, m); });
+      },
+  };
+}
+
+}  // namespace
+
+reader_actor spawn_journal_reader(caf::actor_system& system,
+                                  reader_options options) {
+  if (options.thread == threading::detached)
+    return system.spawn<caf::detached>(journal_reader, options);
+  return system.spawn(journal_reader, options);
+}
+
+}  // namespace bc::actors

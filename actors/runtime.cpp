@@ -1,0 +1,222 @@
+#include "actors/runtime.hpp"
+
+#include "actors/api/api.hpp"
+#include "actors/api_service.hpp"
+#include "actors/join_service.hpp"
+#include "actors/journal_reader.hpp"
+#include "actors/journal_writer.hpp"
+#include "actors/refusals.hpp"
+#include "actors/registry.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/typed_actor.hpp>
+
+#include <atomic>
+#include <mutex>
+
+namespace bc::actors {
+namespace {
+
+using deadline = std::chrono::steady_clock::time_point;
+
+constexpr std::size_t most_calls = 10'000;   // inside at once, each port
+constexpr std::size_t most_appends = 8'192;  // waiting for the writer
+constexpr int reader_threads = 2;
+
+/// Spawned in the order they need each other; ended the other way round.
+struct cast {
+  refusal_actor refusals;
+  registry_actor registry;
+  writer_actor writer;
+  std::vector<reader_actor> readers;
+  std::vector<join_service_actor> joins;
+  std::vector<api_service_actor> apis;
+};
+
+caf::actor_system_config& configure(caf::actor_system_config& config,
+                                    int threads) {
+  config.set("scheduler.max-threads", static_cast<std::size_t>(threads));
+  return config;
+}
+
+class caf_runtime final : public runtime, join_port, api_port {
+ public:
+  caf_runtime(const runtime_options& options, const events::head_row& head)
+      : time_(options.time),
+        system_(configure(config_, std::max(options.worker_threads, 1))) {
+    spawn(options, head);
+  }
+
+  ~caf_runtime() override { stop(seconds{10}); }
+
+  join_port& joins() override { return *this; }
+  api_port& api() override { return *this; }
+
+  void join(join_call call, std::function<void(join_reply)> done) override {
+    auto arrival = time_->now();
+    auto ticket = join_door_->admit(std::move(done));
+    if (ticket)
+      caf::anon_send(next(cast_.joins),
+                     join_work{std::move(call), arrival, std::move(ticket)});
+  }
+
+  void call(api_call call, std::function<void(api_reply)> done) override {
+    auto ticket = api_door_->admit(std::move(done));
+    if (ticket)
+      caf::anon_send(next(cast_.apis),
+                     api_work{std::move(call), std::move(ticket)});
+  }
+
+  void stop(seconds grace) override {
+    std::lock_guard lock{stopping_};
+    if (std::exchange(stopped_, true))
+      return;
+    const auto until = std::chrono::steady_clock::now() + grace;
+    join_door_->close();
+    api_door_->close();
+    if (!join_door_->wait_until_empty(until) ||
+        !api_door_->wait_until_empty(until))
+      spdlog::warn("stopping: calls are still in flight; they are refused");
+    settle(until);
+    end(until);
+    join_door_->refuse_the_rest();
+    api_door_->refuse_the_rest();
+  }
+
+ private:
+  void spawn(const runtime_options& o, const events::head_row& head) {
+    writer_options writing;
+    writing.journal = o.journal;
+    writing.on_event = o.on_event;
+    cast_.writer = spawn_journal_writer(system_, std::move(writing));
+    for (int i = 0; i < reader_threads; ++i)
+      cast_.readers.push_back(
+          spawn_journal_reader(system_, {o.journal, o.queries}));
+    registry_options found;
+    found.streams = {cast_.writer, cast_.readers.front(), o.time};
+    found.readers = cast_.readers;
+    cast_.registry = spawn_registry(system_, std::move(found));
+    caf::anon_send(cast_.writer, publish_to<registry_actor>{cast_.registry});
+    caf::anon_send(cast_.registry, sweep_adopting{});
+    cast_.refusals = spawn_refusals(system_, {cast_.writer, o.time});
+    spawn_services(o, head);
+  }
+
+  void spawn_services(const runtime_options& o, const events::head_row& head) {
+    ledger_actors others{cast_.registry, cast_.writer, cast_.readers,
+                         std::make_shared<gate>(most_appends), o.time};
+    auto joining = std::make_shared<join_environment>();
+    joining->keys = o.keys;
+    joining->root_tenant = o.root_tenant;
+    joining->certificate_lifetime = o.certificate_lifetime;
+    joining->refused = [to = cast_.refusals](refusal_report r) {
+      caf::anon_send(to, std::move(r));
+    };
+    auto serving = std::make_shared<api_environment>();
+    serving->root_tenant = o.root_tenant;
+    serving->incarnation = head.incarnation.str();
+    serving->source = o.source;
+    join_flow join = [joining](std::shared_ptr<ledger> streams, join_call call,
+                               std::function<void(wire::join_answer)> done) {
+      run_join(joining, std::move(streams), std::move(call), std::move(done));
+    };
+    api_flow api = [serving](std::shared_ptr<ledger> streams, api_call call,
+                             std::function<void(api_reply)> done) {
+      run_api_call(serving, std::move(streams), std::move(call),
+                   std::move(done));
+    };
+    for (int i = 0; i < std::max(o.worker_threads, 1); ++i) {
+      cast_.joins.push_back(spawn_join_service(system_, others, join));
+      cast_.apis.push_back(spawn_api_service(system_, others, api));
+    }
+  }
+
+  template <class Actor>
+  const Actor& next(const std::vector<Actor>& actors) {
+    return actors[turn_.fetch_add(1) % actors.size()];
+  }
+
+  /// Adoptions that follow from joins, then refusals that are no events yet.
+  void settle(deadline until) {
+    caf::scoped_actor self{system_};
+    ask(self, until, cast_.registry, quiesce{}, "adoptions");
+    ask(self, until, cast_.refusals, flush_refusals{}, "refusals");
+  }
+
+  template <class Actor, class Request>
+  static void ask(caf::scoped_actor& self, deadline until, const Actor& whom,
+                  Request request, const char* what) {
+    self->request(whom, time_left(until), request)
+        .receive(
+            [&](const answer<void>& a) {
+              if (!a.value)
+                spdlog::warn("stopping: {}: {}", what, a.value.error().message);
+            },
+            [&](const caf::error&) {
+              spdlog::warn("stopping: {}: no time left", what);
+            });
+  }
+
+  static milliseconds time_left(deadline until) {
+    auto left = std::chrono::duration_cast<milliseconds>(
+        until - std::chrono::steady_clock::now());
+    return std::max(left, milliseconds{1});
+  }
+
+  void end(deadline until) {
+    caf::scoped_actor self{system_};
+    std::size_t going = 0;
+    auto finish = [&](const auto& actor) {
+      self->monitor(actor);
+      self->send_exit(actor, caf::exit_reason::user_shutdown);
+      ++going;
+    };
+    for (const auto& a : cast_.joins)
+      finish(a);
+    for (const auto& a : cast_.apis)
+      finish(a);
+    finish(cast_.refusals);
+    finish(cast_.registry);
+    for (const auto& a : cast_.readers)
+      finish(a);
+    finish(cast_.writer);
+    bool late = false;
+    while (going > 0 && !late)
+      self->receive([&](const caf::down_msg&) { --going; },
+                    caf::after(time_left(until)) >> [&] { late = true; });
+    if (late)
+      spdlog::warn("stopping: {} actors have not ended yet", going);
+  }
+
+  const clock* time_;
+  caf::actor_system_config config_;
+  caf::actor_system system_;
+  std::shared_ptr<front_door<join_reply>> join_door_ =
+      std::make_shared<front_door<join_reply>>(most_calls, no_answer);
+  std::shared_ptr<front_door<api_reply>> api_door_ =
+      std::make_shared<front_door<api_reply>>(most_calls, no_api_answer);
+  cast cast_;
+  std::atomic<std::size_t> turn_{0};
+  std::mutex stopping_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+result<std::unique_ptr<runtime>> runtime::start(runtime_options options) {
+  if (options.journal == nullptr || options.time == nullptr)
+    return fail(errc::invalid_config, "A runtime needs a journal and a clock");
+  try {
+    BC_TRY(head, options.journal->head());
+    return std::unique_ptr<runtime>{
+        std::make_unique<caf_runtime>(options, head)};
+  } catch (const std::exception& e) {
+    return fail(errc::internal, "The actors could not be started", {},
+                e.what());
+  }
+}
+
+}  // namespace bc::actors

@@ -1,0 +1,201 @@
+#include "tests/actors/api_world.hpp"
+#include "tests/support/golden.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace bc;
+using namespace bc::api_test;
+
+namespace {
+
+fields own(const tenant_id& tenant) {
+  return {{"tenantId", json_string(tenant.str())}};
+}
+
+std::vector<std::string> types_of(const reply& page) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < page.items(); ++i)
+    out.push_back(page.at("/items/" + std::to_string(i) + "/type"));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("api events: answers and events of a token's life are golden") {
+  api_world w;
+  std::string text;
+  auto say = [&](const std::string& title, const reply& r) {
+    text += title + " " + std::to_string(r.status) + "\n" + r.text + "\n\n";
+  };
+  auto start = w.call(w.acme_key, "events.list", own(w.acme)).at("/cursor");
+  auto site =
+      w.call(w.acme_key, "sites.create", with(own(w.acme), "name", "\"dc1\""));
+  say("sites.create", site);
+  auto pool = w.call(w.acme_key, "pools.create",
+                     with(with(own(w.acme), "name", "\"gpu\""), "siteId",
+                          json_string(site.at("/id"))));
+  say("pools.create", pool);
+  auto input = with(w.token_input("adopt-rack-b7-u12"), "poolId",
+                    json_string(pool.at("/id")));
+  input["expect"] = R"({"serial":"SN-7701","mac":"3c:ec:ef:12:34:56"})";
+  auto made = w.call(w.acme_key, "joinTokens.create", input);
+  say("joinTokens.create", made);
+  say("joinTokens.create again",
+      w.call(w.acme_key, "joinTokens.create", input));
+  say("joinTokens.create with another expect",
+      w.call(w.acme_key, "joinTokens.create",
+             with(input, "expect", R"({"serial":"SN-7702"})")));
+  say("joinTokens.create with a bad field",
+      w.call(w.acme_key, "joinTokens.create", with(input, "ttlSeconds", "59")));
+  w.time.advance(seconds{90});
+  fields revoke{{"tenantId", json_string(w.acme.str())},
+                {"poolId", json_string(pool.at("/id"))},
+                {"tokenId", json_string(made.at("/id"))}};
+  say("joinTokens.revoke", w.call(w.acme_key, "joinTokens.revoke", revoke));
+  say("joinTokens.list",
+      w.call(w.acme_key, "joinTokens.list",
+             with(with(with(revoke, "tokenId", ""), "includeInactive", "true"),
+                  "limit", "10")));
+  say("credentials.create",
+      w.call(w.acme_key, "credentials.create",
+             {{"tenantId", json_string(w.acme.str())},
+              {"principal", "\"ci\""},
+              {"grants", R"([{"action":"compute:join-tokens:*",)"
+                         R"("resource":"compute-pool/*"}])"}}));
+  say("tenants.create", w.call(w.root_key, "tenants.create",
+                               with(own(w.root), "name", "\"initech\"")));
+  say("events.list", w.call(w.acme_key, "events.list",
+                            with(own(w.acme), "cursor", json_string(start))));
+  testing::check_golden("api/token_life.txt", without_chance(text));
+}
+
+TEST_CASE("api events: a tenant reads its own public events alone") {
+  api_world w;
+  w.call(w.acme_key, "joinTokens.create", w.token_input());
+  auto token = w.add_token(w.acme, w.pool, w.site);
+  w.join(token);
+  auto mine = types_of(w.call(w.acme_key, "events.list", own(w.acme)));
+  CHECK(mine ==
+        std::vector<std::string>{"tenant.created", "site.created",
+                                 "pool.created", "security.credential.created",
+                                 "security.join-token.created",
+                                 "security.join-token.created", "node.joined"});
+  auto theirs = types_of(w.call(w.other_key, "events.list", own(w.other)));
+  CHECK(theirs == std::vector<std::string>{"tenant.created", "site.created",
+                                           "pool.created",
+                                           "security.credential.created"});
+}
+
+TEST_CASE("api events: the caller's principal and request stand in the event") {
+  api_world w;
+  w.call(w.acme_key, "joinTokens.create", w.token_input());
+  auto last = w.store->read_all(w.position() - 1, 1).value().front();
+  CHECK(last.actor == "alice");
+  CHECK(last.correlation == "req-1");
+  CHECK(last.tenant == w.acme.str());
+}
+
+TEST_CASE("api events: type and limit, and a cursor in each of its forms") {
+  api_world w;
+  for (int i = 0; i < 5; ++i)
+    w.call(w.acme_key, "joinTokens.create",
+           w.token_input("k" + std::to_string(i)));
+  auto input =
+      with(with(own(w.acme), "type", "\"security.join-token.created\""),
+           "limit", "2");
+  auto first = w.call(w.acme_key, "events.list", input);
+  CHECK(first.items() == 2);
+  std::vector<std::string> seconds_page;
+  for (const auto& cursor : {first.at("/cursor"), first.at("/items/1/sequence"),
+                             first.at("/items/1/id")}) {
+    input["cursor"] = json_string(cursor);
+    auto second = w.call(w.acme_key, "events.list", input);
+    CHECK(second.items() == 2);
+    CHECK(second.at("/items/0/id") != first.at("/items/1/id"));
+    seconds_page.push_back(second.text);
+  }
+  CHECK(seconds_page[0] == seconds_page[1]);
+  CHECK(seconds_page[1] == seconds_page[2]);
+}
+
+TEST_CASE("api events: a follower's cursor moves on when nothing matches") {
+  api_world w;
+  auto head = std::to_string(w.position());
+  auto input = with(own(w.acme), "type", "\"node.joined\"");
+  auto none = w.call(w.acme_key, "events.list", input);
+  CHECK(none.items() == 0);
+  CHECK(none.at("/cursor") == head);
+  input["cursor"] = json_string(head);
+  CHECK(w.call(w.acme_key, "events.list", input).at("/cursor") == head);
+  w.join(w.add_token(w.acme, w.pool, w.site));
+  auto one = w.call(w.acme_key, "events.list", input);
+  CHECK(one.items() == 1);
+}
+
+TEST_CASE("api events: one call looks at 5,000 rows at most") {
+  api_world w;
+  auto before = w.position();
+  std::vector<events::event_write> many;
+  for (int i = 0; i < 5'200; ++i)
+    many.push_back(events::credential::encode(events::credential::created{
+        credential_id{}, w.other, "p", {}, w.time.now(), "00"}));
+  w.append({w.on("credential:" + w.random.id<credential_id>().str(), w.other,
+                 std::move(many))});
+  w.join(w.add_token(w.acme, w.pool, w.site));
+  auto input = with(own(w.acme), "cursor", json_string(std::to_string(before)));
+  auto first = w.call(w.acme_key, "events.list", input);
+  CHECK(first.items() == 0);
+  CHECK(first.at("/cursor") == std::to_string(before + 5'000));
+  input["cursor"] = json_string(first.at("/cursor"));
+  CHECK(w.call(w.acme_key, "events.list", input).items() == 2);
+}
+
+TEST_CASE(
+    "api events: no answer but create's holds a secret, no event either") {
+  api_world w;
+  auto made = w.call(w.acme_key, "joinTokens.create", w.token_input());
+  auto credential = w.call(w.acme_key, "credentials.create",
+                           {{"tenantId", json_string(w.acme.str())},
+                            {"principal", "\"ci\""},
+                            {"grants", R"([{"action":"*","resource":"*"}])"}});
+  std::vector<std::string> secrets;
+  for (const auto& bearer :
+       {made.at("/token"), credential.at("/credential"), w.acme_key}) {
+    auto secret = bearer.substr(bearer.find('.') + 1);
+    REQUIRE(secret.size() == 43);
+    secrets.push_back(secret);
+    secrets.push_back(to_hex(pki::sha256(as_bytes(secret))));
+  }
+  CHECK(made.text.find(secrets[0]) != std::string::npos);
+  CHECK(made.text.find(secrets[1]) == std::string::npos);
+
+  fields pool{{"tenantId", json_string(w.acme.str())},
+              {"poolId", json_string(w.pool.str())}};
+  auto token = with(pool, "tokenId", json_string(made.at("/id")));
+  std::vector<std::string> texts{
+      w.call(w.acme_key, "joinTokens.create", w.token_input()).text,
+      w.call(w.acme_key, "joinTokens.create",
+             with(w.token_input(), "allowReclaim", "true"))
+          .text,
+      w.call(w.acme_key, "joinTokens.list", pool).text,
+      w.call(w.acme_key, "joinTokens.revoke", token).text,
+      w.call(w.acme_key, "joinTokens.revoke", token).text,
+      w.call(w.acme_key, "joinTokens.list",
+             with(pool, "includeInactive", "true"))
+          .text,
+      w.call(w.acme_key, "events.list", own(w.acme)).text};
+  for (const auto& e : w.store->read_all(0, 1'000).value()) {
+    texts.push_back(e.data);
+    // What never leaves may hold the hash, and the secret not even there.
+    for (std::size_t i = 0; i < secrets.size(); i += 2)
+      CHECK(e.internal.find(secrets[i]) == std::string::npos);
+  }
+  for (const auto& text : texts)
+    for (const auto& secret : secrets) {
+      INFO(text);
+      CHECK(text.find(secret) == std::string::npos);
+    }
+}

@@ -1,0 +1,213 @@
+#pragma once
+
+#include "actors/api/api.hpp"
+#include "base/encoding.hpp"
+#include "base/json.hpp"
+#include "events/join_token.hpp"
+#include "tests/projections/store_fixture.hpp"
+#include "tests/support/sync_ledger.hpp"
+
+#include <catch2/catch.hpp>
+#include <rapidjson/pointer.h>
+#include <spdlog/spdlog.h>
+
+#include <map>
+#include <optional>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace bc::api_test {
+
+/// Field name to raw JSON.
+using fields = std::map<std::string, std::string>;
+
+inline std::string json_string(std::string_view text) {
+  return json::writer{}.text(text).str();
+}
+
+inline std::string body_of(const fields& all) {
+  std::string out = "{";
+  for (const auto& [name, raw] : all)
+    out += (out.size() > 1 ? "," : "") + json_string(name) + ":" + raw;
+  return out + "}";
+}
+
+/// The fields with one of them set, or (raw empty) left out.
+inline fields with(fields all, const std::string& name,
+                   const std::string& raw) {
+  if (raw.empty())
+    all.erase(name);
+  else
+    all[name] = raw;
+  return all;
+}
+
+struct reply {
+  int status = 0;
+  std::string text;
+
+  /// The value at a JSON pointer as text; a string without its quotes, empty
+  /// when there is none.
+  [[nodiscard]] std::string at(const std::string& pointer) const {
+    auto doc = json::parse(text);
+    if (!doc)
+      return "not JSON";
+    const auto* found = rapidjson::Pointer{pointer.c_str()}.Get(doc.value());
+    if (found == nullptr)
+      return {};
+    return found->IsString() ? found->GetString() : json::to_text(*found);
+  }
+  [[nodiscard]] bool has(const std::string& pointer) const {
+    auto doc = json::parse(text);
+    return doc && rapidjson::Pointer{pointer.c_str()}.Get(doc.value());
+  }
+  [[nodiscard]] std::string code() const { return at("/error/code"); }
+  [[nodiscard]] std::string path() const { return at("/error/details/0/path"); }
+  [[nodiscard]] std::size_t items() const {
+    auto doc = json::parse(text);
+    return doc && doc.value().HasMember("items") ? doc.value()["items"].Size()
+                                                 : 0;
+  }
+  /// Ids of the items, in order.
+  [[nodiscard]] std::vector<std::string> ids() const {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < items(); ++i)
+      out.push_back(at("/items/" + std::to_string(i) + "/id"));
+    return out;
+  }
+};
+
+using grants = std::vector<events::credential::grant>;
+
+/// A store with read models, a root tenant and two tenants, each with a site,
+/// a pool and a credential that may do everything.
+class api_world : public testing::store_fixture {
+ public:
+  api_world() {
+    spdlog::set_level(spdlog::level::off);
+    root = new_tenant("root", true);
+    acme = new_tenant("acme", false);
+    other = new_tenant("other", false);
+    site = add_site(acme);
+    pool = add_pool(acme, site);
+    other_site = add_site(other);
+    other_pool = add_pool(other, other_site);
+    root_key = add_credential(root, "ops", {{"*", "*"}});
+    acme_key = add_credential(acme, "alice", {{"*", "*"}});
+    other_key = add_credential(other, "mallory", {{"*", "*"}});
+    auto incarnation = store->head().value().incarnation.str();
+    env = std::make_shared<const actors::api_environment>(
+        actors::api_environment{root, incarnation, "test"});
+    use(std::make_shared<test::sync_ledger>(*store, time, reader.get()));
+  }
+
+  void use(std::shared_ptr<actors::ledger> l) { streams = std::move(l); }
+
+  tenant_id new_tenant(const std::string& name, bool is_root) {
+    events::tenant::created c{random.id<tenant_id>(), name, is_root,
+                              time.now()};
+    append({on(events::stream_of(c.id), c.id, {events::tenant::encode(c)})});
+    return c.id;
+  }
+
+  /// The bearer text of a new credential.
+  std::string add_credential(const tenant_id& tenant,
+                             const std::string& principal, grants what) {
+    auto secret = to_base64url(pki::random_bytes(32));
+    events::credential::created c{random.id<credential_id>(),
+                                  tenant,
+                                  principal,
+                                  std::move(what),
+                                  time.now(),
+                                  to_hex(pki::sha256(as_bytes(secret)))};
+    append(
+        {on(events::stream_of(c.id), tenant, {events::credential::encode(c)})});
+    return c.id.str() + "." + secret;
+  }
+
+  pool_id add_pool_without_daemon() {
+    events::pool::created c{random.id<pool_id>(),      acme,      site, "metal",
+                            events::pool::agent::none, time.now()};
+    append({on(events::stream_of(c.id), acme, {events::pool::encode(c)})});
+    return c.id;
+  }
+
+  reply raw(const std::string& authorization, const std::string& method,
+            const std::string& body, const std::string& min_position = {}) {
+    auto dot = method.find('.');
+    std::optional<reply> got;
+    actors::run_api_call(env, streams,
+                         {method.substr(0, dot), method.substr(dot + 1),
+                          authorization, body, "req-1", min_position},
+                         [&](actors::api_reply r) {
+                           REQUIRE(!got);
+                           got = reply{r.status, r.body};
+                         });
+    REQUIRE(got);
+    REQUIRE(json::parse_object(got->text));
+    return *got;
+  }
+
+  reply call(const std::string& key, const std::string& method,
+             const fields& input) {
+    return raw("Bearer " + key, method, body_of(input));
+  }
+
+  fields token_input(const std::string& key = "k-1") {
+    return {{"tenantId", json_string(acme.str())},
+            {"poolId", json_string(pool.str())},
+            {"ttlSeconds", "3600"},
+            {"idempotencyKey", json_string(key)}};
+  }
+
+  std::uint64_t position() { return store->head().value().position; }
+
+  /// How many events of a type the journal holds.
+  int count(std::string_view type) {
+    int n = 0;
+    auto all = store->read_all(0, 100'000);
+    REQUIRE(all);
+    for (const auto& e : all.value())
+      n += e.type == type ? 1 : 0;
+    return n;
+  }
+
+  tenant_id root, acme, other;
+  site_id site, other_site;
+  pool_id pool, other_pool;
+  std::string root_key, acme_key, other_key;
+  std::unique_ptr<projections::queries> reader = queries();
+  std::shared_ptr<const actors::api_environment> env;
+  std::shared_ptr<actors::ledger> streams;
+};
+
+/// Ids and secrets by the order they come in, so that answers can be compared
+/// with a golden.
+inline std::string without_chance(const std::string& text) {
+  static const std::regex chance{
+      "(jt|site|pool|node|ten|bck|inc)_[0-9a-hjkmnp-tv-z]{26,52}|"
+      "\\.[A-Za-z0-9_-]{43}"};
+  std::map<std::string, std::string> names;
+  std::string out;
+  auto from = text.cbegin();
+  for (std::sregex_iterator i{text.begin(), text.end(), chance}, end; i != end;
+       ++i) {
+    out.append(from, text.cbegin() + i->position());
+    from = text.cbegin() + i->position() + i->length();
+    auto name = i->str();
+    if (name.front() == '.') {
+      out += ".<secret>";
+      continue;
+    }
+    auto kind = (*i)[1].str();
+    auto [it, fresh] = names.emplace(
+        name, "<" + kind + " " + std::to_string(names.size() + 1) + ">");
+    out += it->second;
+  }
+  return out.append(from, text.cend());
+}
+
+}  // namespace bc::api_test

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "projections/queries.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bc::test {
+
+/// Read models of tenants and nodes alone, one row a page.
+class sample_queries final : public projections::queries {
+ public:
+  void add_tenant(std::string id) {
+    projections::tenant_row row;
+    row.id = std::move(id);
+    tenants_.push_back(std::move(row));
+  }
+  void add_node(std::string tenant, std::string id, std::string status) {
+    projections::node_row row;
+    row.tenant = std::move(tenant);
+    row.id = std::move(id);
+    row.status = std::move(status);
+    nodes_.push_back(std::move(row));
+  }
+
+  result<projections::page<projections::tenant_row>> list_tenants(
+      std::string_view after, int) override {
+    return page_of(tenants_, after, [](const auto&) { return true; });
+  }
+  result<projections::page<projections::node_row>> list_nodes(
+      std::string_view tenant, std::string_view, std::string_view after,
+      int) override {
+    return page_of(nodes_, after,
+                   [&](const auto& row) { return row.tenant == tenant; });
+  }
+  result<projections::page<projections::site_row>> list_sites(std::string_view,
+                                                              std::string_view,
+                                                              int) override {
+    return projections::page<projections::site_row>{};
+  }
+  result<projections::page<projections::pool_row>> list_pools(std::string_view,
+                                                              std::string_view,
+                                                              int) override {
+    return projections::page<projections::pool_row>{};
+  }
+  result<projections::page<projections::join_token_row>> list_join_tokens(
+      std::string_view, std::string_view, bool, time_point, std::string_view,
+      int) override {
+    return projections::page<projections::join_token_row>{};
+  }
+  result<std::optional<projections::node_row>> get_node(
+      std::string_view, std::string_view) override {
+    return std::optional<projections::node_row>{};
+  }
+  result<std::vector<projections::certificate_row>> list_certificates(
+      std::string_view, std::string_view) override {
+    return std::vector<projections::certificate_row>{};
+  }
+
+ private:
+  // In id order, whatever the order they were added in.
+  template <class Row, class Wanted>
+  static projections::page<Row> page_of(const std::vector<Row>& rows,
+                                        std::string_view after, Wanted wanted) {
+    const Row* best = nullptr;
+    bool more = false;
+    for (const auto& row : rows) {
+      if (!wanted(row) || row.id <= after)
+        continue;
+      more = more || best != nullptr;
+      if (best == nullptr || row.id < best->id)
+        best = &row;
+    }
+    projections::page<Row> out;
+    if (best != nullptr)
+      out.items.push_back(*best);
+    if (more)
+      out.next = best->id;
+    return out;
+  }
+
+  std::vector<projections::tenant_row> tenants_;
+  std::vector<projections::node_row> nodes_;
+};
+
+}  // namespace bc::test

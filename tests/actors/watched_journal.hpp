@@ -1,0 +1,101 @@
+#pragma once
+
+#include "events/journal.hpp"
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+namespace bc::test {
+
+/// A journal seen from outside: counts, can be slowed down, and can lose its
+/// answers.
+class watched_journal final : public events::journal {
+ public:
+  explicit watched_journal(events::journal& inner) : inner_(inner) {}
+
+  result<std::vector<events::append_outcome>> append(
+      std::span<const events::batch> group) override {
+    {
+      std::lock_guard lock{mutex_};
+      groups_.push_back(group.size());
+    }
+    if (before_append)
+      before_append();
+    if (lose_appends)
+      return fail(errc::unavailable, "lost before the commit");
+    auto done = inner_.append(group);
+    if (lose_answers)
+      return fail(errc::unavailable, "lost after the commit");
+    return done;
+  }
+  result<std::optional<events::appended>> outcome(const batch_id& id) override {
+    ++lookups;
+    if (lose_outcomes)
+      return fail(errc::unavailable, "the store does not answer");
+    return inner_.outcome(id);
+  }
+  result<std::optional<events::claim_holder>> holder(
+      std::string_view claim) override {
+    return inner_.holder(claim);
+  }
+  result<std::vector<events::envelope>> read_stream(
+      std::string_view stream, std::uint64_t after,
+      std::size_t limit) override {
+    ++pages_read;
+    if (lose_reads)
+      return fail(errc::unavailable, "the store does not answer");
+    return inner_.read_stream(stream, after, limit);
+  }
+  result<std::vector<events::envelope>> read_all(std::uint64_t after,
+                                                 std::size_t limit) override {
+    return inner_.read_all(after, limit);
+  }
+  result<events::head_row> head() override { return inner_.head(); }
+  result<events::limiter_row> read_limiter(std::string_view stream) override {
+    ++rows_read;
+    return inner_.read_limiter(stream);
+  }
+  result<void> add_dropped(std::string_view stream,
+                           std::uint64_t count) override {
+    ++drops_added;
+    auto done = inner_.add_dropped(stream, count);
+    if (lose_answers)
+      return fail(errc::unavailable, "lost after the commit");
+    return done;
+  }
+  result<std::optional<events::snapshot>> load_snapshot(
+      std::string_view stream) override {
+    return inner_.load_snapshot(stream);
+  }
+  result<void> save_snapshot(std::string_view stream,
+                             const events::snapshot& s) override {
+    return inner_.save_snapshot(stream, s);
+  }
+  result<std::optional<events::lease>> acquire_lease(std::string_view holder,
+                                                     seconds ttl) override {
+    return inner_.acquire_lease(holder, ttl);
+  }
+  result<void> verify(const events::effect_function& effects) override {
+    return inner_.verify(effects);
+  }
+  time_point now() const override { return inner_.now(); }
+
+  [[nodiscard]] std::vector<std::size_t> groups() const {
+    std::lock_guard lock{mutex_};
+    return groups_;
+  }
+
+  std::function<void()> before_append;
+  std::atomic<bool> lose_appends = false, lose_answers = false,
+                    lose_outcomes = false, lose_reads = false;
+  std::atomic<int> lookups = 0, pages_read = 0, rows_read = 0, drops_added = 0;
+
+ private:
+  events::journal& inner_;
+  mutable std::mutex mutex_;
+  std::vector<std::size_t> groups_;
+};
+
+}  // namespace bc::test
