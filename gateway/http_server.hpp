@@ -1,0 +1,80 @@
+#pragma once
+
+#include "base/bytes.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "base/secret_bytes.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace bc::gateway {
+
+struct http_request {
+  std::string method;
+  std::string path;   // without the query
+  std::string query;  // after '?', undecoded
+  /// Lower-case names; a header given twice keeps the first.
+  std::map<std::string, std::string> headers;
+  std::string body;
+};
+
+struct http_response {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  /// Further headers, lower-case names.
+  std::map<std::string, std::string> headers;
+};
+
+/// Answers once, from any thread; the server writes it on its own. A second
+/// call, and one after the server stopped, does nothing.
+using respond = std::function<void(http_response)>;
+using http_handler = std::function<void(http_request, respond)>;
+
+struct tls_identity {
+  std::string chain_pem;  // leaf first, then the CA
+  secret_bytes key_pem;
+};
+
+struct server_options {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;                   // 0: any free one
+  std::shared_ptr<const tls_identity> tls;  // null: plain HTTP
+  std::size_t max_body = 64 * 1024;
+  std::size_t max_connections = 4096;
+  /// For the TLS handshake, for one whole request and the wait before it, and
+  /// for writing an answer; a byte now and then does not prolong it.
+  milliseconds read_timeout{15'000};
+  /// A handler that has not answered by then is answered for: 503.
+  milliseconds answer_timeout{30'000};
+  int io_threads = 1;
+  /// The body of an error the server answers by itself (400, 405, 413, 431,
+  /// 503); null: gateway::error_body with a new request id.
+  std::function<std::string(int status, std::string_view code,
+                            std::string_view message)>
+      error_body;
+};
+
+/// HTTP/1.1, keep-alive; TLS 1.3 only. A body over the limit is answered 413
+/// as soon as it is known, kept nowhere, and the connection closed. The handler
+/// runs on an I/O thread and must not block.
+class http_server {
+ public:
+  /// UNAVAILABLE naming address and port when it cannot listen, INVALID_CONFIG
+  /// for a certificate, key or address that cannot be used.
+  [[nodiscard]] static result<std::unique_ptr<http_server>> start(
+      server_options options, http_handler handler);
+  virtual ~http_server() = default;
+  [[nodiscard]] virtual std::uint16_t port() const = 0;
+  /// No new connections; answers in flight are written; returns within
+  /// `grace`. A second call returns at once.
+  virtual void stop(seconds grace) = 0;
+};
+
+}  // namespace bc::gateway

@@ -1,0 +1,98 @@
+#include "gateway/response_text.hpp"
+
+#include "base/ids.hpp"
+#include "gateway/routes.hpp"
+#include "pki/digest.hpp"
+
+#include <algorithm>
+
+namespace bc::gateway {
+
+namespace {
+
+std::string_view phrase_of(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 202:
+      return "Accepted";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 409:
+      return "Conflict";
+    case 413:
+      return "Content Too Large";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "";
+  }
+}
+
+bool fits_a_line(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+}
+
+}  // namespace
+
+std::string response_text(const http_response& response, bool head_only,
+                          bool close) {
+  std::string out;
+  out.reserve(256 + (head_only ? 0 : response.body.size()));
+  out.append("HTTP/1.1 ").append(std::to_string(response.status));
+  out.append(" ").append(phrase_of(response.status)).append("\r\n");
+  auto put = [&out](std::string_view name, std::string_view value) {
+    if (is_name(name) && fits_a_line(value))
+      out.append(name).append(": ").append(value).append("\r\n");
+  };
+  put("content-type", response.content_type);
+  put("content-length", std::to_string(response.body.size()));
+  for (const auto& [name, value] : response.headers)
+    put(name, value);
+  if (close)
+    put("connection", "close");
+  out.append("\r\n");
+  if (!head_only)
+    out.append(response.body);
+  return out;
+}
+
+http_response refusal(const server_options& options, int status,
+                      const std::string& message) {
+  auto code =
+      wire_text(status == 503 ? errc::unavailable : errc::invalid_input);
+  http_response out;
+  out.status = status;
+  out.body =
+      options.error_body
+          ? options.error_body(status, code, message)
+          : error_body(code, message,
+                       pki::mint<request_id>(system_clock{}.now()).str());
+  if (status == 405)
+    out.headers["allow"] = "GET, HEAD, POST";
+  return out;
+}
+
+}  // namespace bc::gateway

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "gateway/http_server.hpp"
+
+#include <string>
+
+namespace bc::gateway {
+
+/// The answer as it goes over the wire (RFC 9112): in one piece, so that it is
+/// one TLS record where it fits. `head_only` leaves the body out, `close` says
+/// that the connection ends with it. A header whose name or value could break
+/// out of its line is left out.
+[[nodiscard]] std::string response_text(const http_response& response,
+                                        bool head_only, bool close);
+
+/// The answer to what the server refuses by itself; 503 is UNAVAILABLE, the
+/// others INVALID_INPUT.
+[[nodiscard]] http_response refusal(const server_options& options, int status,
+                                    const std::string& message);
+
+}  // namespace bc::gateway

@@ -1,0 +1,167 @@
+#include "gateway/routes.hpp"
+
+#include "base/ids.hpp"
+#include "base/json.hpp"
+#include "pki/digest.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace bc::gateway {
+
+namespace {
+
+constexpr std::string_view well_known_path = "/.well-known/better-compute";
+
+std::string new_request_id() {
+  return pki::mint<request_id>(system_clock{}.now()).str();
+}
+
+/// One request being answered: its id, and how every answer to it looks.
+class answer {
+ public:
+  answer(std::string id, respond done)
+      : id_(std::move(id)), done_(std::move(done)) {}
+
+  [[nodiscard]] const std::string& id() const { return id_; }
+
+  void give(int status, std::string body) const {
+    http_response out;
+    out.status = status;
+    out.body = std::move(body);
+    out.headers["x-request-id"] = id_;
+    // Answers may hold a token that is shown once.
+    out.headers["cache-control"] = "no-store";
+    if (status == 405)
+      out.headers["allow"] = allow_;
+    done_(std::move(out));
+  }
+
+  void not_found() const {
+    give(http_status(errc::not_found),
+         error_body(wire_text(errc::not_found), "no such path", id_));
+  }
+
+  void wrong_method(std::string allow) {
+    allow_ = std::move(allow);
+    give(405, error_body(wire_text(errc::invalid_input),
+                         "this path is served for " + allow_ + " only", id_));
+  }
+
+ private:
+  std::string id_;
+  respond done_;
+  std::string allow_;
+};
+
+bool reads(const http_request& request) {
+  return request.method == "GET" || request.method == "HEAD";
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9');
+  });
+}
+
+/// {basePath}/{group}/{method}: two words, exactly; nothing is decoded.
+std::optional<std::pair<std::string, std::string>> split_call(
+    std::string_view path) {
+  if (!path.starts_with(base_path))
+    return std::nullopt;
+  path.remove_prefix(base_path.size());
+  if (!path.starts_with('/'))
+    return std::nullopt;
+  path.remove_prefix(1);
+  auto slash = path.find('/');
+  if (slash == std::string_view::npos)
+    return std::nullopt;
+  auto group = path.substr(0, slash);
+  auto method = path.substr(slash + 1);
+  if (!is_word(group) || !is_word(method))
+    return std::nullopt;
+  return std::pair{std::string{group}, std::string{method}};
+}
+
+void give_document(const http_request& request, answer to,
+                   const std::string& document) {
+  if (reads(request))
+    to.give(200, document);
+  else
+    to.wrong_method("GET, HEAD");
+}
+
+void give_health(const http_request& request, answer to) {
+  give_document(request, std::move(to), R"({"status":"ok"})");
+}
+
+std::string header(const http_request& request, const char* name) {
+  auto found = request.headers.find(name);
+  return found == request.headers.end() ? std::string{} : found->second;
+}
+
+void forward(actors::api_port& api, http_request request, answer to,
+             std::pair<std::string, std::string> name) {
+  actors::api_call call;
+  call.group = std::move(name.first);
+  call.method = std::move(name.second);
+  call.authorization = header(request, "authorization");
+  call.min_position = header(request, "x-min-position");
+  call.body = std::move(request.body);
+  call.request_id = to.id();
+  api.call(std::move(call), [to = std::move(to)](actors::api_reply reply) {
+    to.give(reply.status, std::move(reply.body));
+  });
+}
+
+}  // namespace
+
+std::string error_body(std::string_view code, std::string_view message,
+                       std::string_view request_id) {
+  json::writer out;
+  out.begin_object().key("error").begin_object();
+  out.field("code", code)
+      .field("message", message)
+      .field("requestId", request_id);
+  out.end_object().end_object();
+  return out.str();
+}
+
+http_handler make_api_handler(actors::api_port& api, well_known document) {
+  return [&api, text = well_known_document(document)](http_request request,
+                                                      respond done) {
+    answer to{new_request_id(), std::move(done)};
+    if (request.path == "/healthz")
+      return give_health(request, std::move(to));
+    if (request.path.starts_with(base_path) &&
+        std::string_view{request.path}.substr(base_path.size()) ==
+            well_known_path)
+      return give_document(request, std::move(to), text);
+    auto call = split_call(request.path);
+    if (!call)
+      return to.not_found();
+    if (request.method != "POST")
+      return to.wrong_method("POST");
+    forward(api, std::move(request), std::move(to), std::move(*call));
+  };
+}
+
+http_handler make_daemon_handler(actors::join_port& joins) {
+  return [&joins](http_request request, respond done) {
+    answer to{new_request_id(), std::move(done)};
+    if (request.path == "/healthz")
+      return give_health(request, std::move(to));
+    if (request.path != "/v1/join")
+      return to.not_found();
+    if (request.method != "POST")
+      return to.wrong_method("POST");
+    auto id = to.id();
+    joins.join({std::move(request.body), std::move(id)},
+               [to = std::move(to)](actors::join_reply reply) {
+                 to.give(reply.status, std::move(reply.body));
+               });
+  };
+}
+
+}  // namespace bc::gateway

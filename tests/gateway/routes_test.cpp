@@ -1,0 +1,177 @@
+// Which path is whose, what reaches the actors, and how every answer looks.
+
+#include "gateway/routes.hpp"
+
+#include "base/ids.hpp"
+#include "base/json.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace bc;
+using namespace bc::gateway;
+
+namespace {
+
+class fake_api final : public actors::api_port {
+ public:
+  void call(actors::api_call call,
+            std::function<void(actors::api_reply)> done) override {
+    calls.push_back(std::move(call));
+    done({409, R"({"error":{"code":"CONFLICT"}})"});
+  }
+  std::vector<actors::api_call> calls;
+};
+
+class fake_joins final : public actors::join_port {
+ public:
+  void join(actors::join_call call,
+            std::function<void(actors::join_reply)> done) override {
+    calls.push_back(std::move(call));
+    done({202, R"({"protocol":1})"});
+  }
+  std::vector<actors::join_call> calls;
+};
+
+http_response ask(const http_handler& handler, const std::string& method,
+                  const std::string& path, const std::string& body = {},
+                  std::map<std::string, std::string> headers = {}) {
+  std::vector<http_response> answers;
+  handler({method, path, "", std::move(headers), body},
+          [&](http_response r) { answers.push_back(std::move(r)); });
+  REQUIRE(answers.size() == 1);
+  CHECK(request_id::parse(answers[0].headers.at("x-request-id")));
+  CHECK(answers[0].headers.at("cache-control") == "no-store");
+  CHECK(answers[0].content_type == "application/json");
+  return answers[0];
+}
+
+void check_error(const http_response& answer, int status,
+                 std::string_view code) {
+  CHECK(answer.status == status);
+  auto doc = json::parse_object(answer.body);
+  REQUIRE(doc);
+  auto error = json::reader{doc.value()}.object("error");
+  REQUIRE(error);
+  CHECK(error.value().text("code").value() == code);
+  CHECK(!error.value().text("message").value().empty());
+  CHECK(error.value().text("requestId").value() ==
+        answer.headers.at("x-request-id"));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "routes: an API call reaches the port whole and its answer comes "
+    "back as it is") {
+  fake_api api;
+  auto handler = make_api_handler(api, {});
+  auto answer = ask(handler, "POST", "/api/compute/joinTokens/create", "{\"a\"",
+                    {{"authorization", "Bearer x"}, {"x-min-position", "7"}});
+  CHECK(answer.status == 409);
+  CHECK(answer.body == R"({"error":{"code":"CONFLICT"}})");
+  REQUIRE(api.calls.size() == 1);
+  const auto& call = api.calls[0];
+  CHECK(call.group == "joinTokens");
+  CHECK(call.method == "create");
+  CHECK(call.body == "{\"a\"");
+  CHECK(call.authorization == "Bearer x");
+  CHECK(call.min_position == "7");
+  CHECK(call.request_id == answer.headers.at("x-request-id"));
+
+  auto second = ask(handler, "POST", "/api/compute/nodes/list");
+  CHECK(api.calls.at(1).authorization.empty());
+  CHECK(api.calls.at(1).min_position.empty());
+  CHECK(second.headers.at("x-request-id") != answer.headers.at("x-request-id"));
+}
+
+TEST_CASE("routes: a request id is ours, whatever the caller sends") {
+  fake_api api;
+  auto handler = make_api_handler(api, {});
+  auto answer = ask(handler, "POST", "/api/compute/nodes/list", "",
+                    {{"x-request-id", "theirs"}});
+  CHECK(answer.headers.at("x-request-id") != "theirs");
+}
+
+TEST_CASE("routes: other paths of the API are NOT_FOUND and reach nobody") {
+  fake_api api;
+  auto handler = make_api_handler(api, {});
+  auto path = GENERATE(
+      as<std::string>{}, "/", "/api", "/api/compute", "/api/compute/",
+      "/api/compute/nodes", "/api/compute/nodes/", "/api/compute//list",
+      "/api/compute/nodes/list/", "/api/compute/nodes/list/x",
+      "/api/compute/../nodes/list", "/api/compute/./nodes",
+      "/api/compute/no%64es/list", "/api/computenodes/list",
+      "/API/compute/nodes/list", "//api/compute/nodes/list",
+      "/api/compute/nodes/li-st", "/v1/join", "/healthz/",
+      "/api/compute/.well-known/other", "/.well-known/better-compute");
+  auto method = GENERATE(as<std::string>{}, "GET", "HEAD", "POST");
+  CAPTURE(path, method);
+  check_error(ask(handler, method, path), 404, "NOT_FOUND");
+  CHECK(api.calls.empty());
+}
+
+TEST_CASE("routes: a known path with another method is 405") {
+  fake_api api;
+  fake_joins joins;
+  auto at_api = make_api_handler(api, {});
+  auto at_daemons = make_daemon_handler(joins);
+  auto check = [](const http_response& answer, std::string_view allow) {
+    check_error(answer, 405, "INVALID_INPUT");
+    CHECK(answer.headers.at("allow") == allow);
+  };
+  check(ask(at_api, "GET", "/api/compute/nodes/list"), "POST");
+  check(ask(at_api, "HEAD", "/api/compute/nodes/list"), "POST");
+  check(ask(at_api, "POST", "/healthz"), "GET, HEAD");
+  check(ask(at_api, "POST", "/api/compute/.well-known/better-compute"),
+        "GET, HEAD");
+  check(ask(at_daemons, "GET", "/v1/join"), "POST");
+  check(ask(at_daemons, "POST", "/healthz"), "GET, HEAD");
+  CHECK(api.calls.empty());
+  CHECK(joins.calls.empty());
+}
+
+TEST_CASE("routes: health and the well-known document") {
+  fake_api api;
+  fake_joins joins;
+  well_known document;
+  document.version = "1.2.3";
+  auto at_api = make_api_handler(api, document);
+  for (const auto* method : {"GET", "HEAD"}) {
+    auto health = ask(at_api, method, "/healthz");
+    CHECK(health.status == 200);
+    CHECK(health.body == R"({"status":"ok"})");
+    CHECK(ask(make_daemon_handler(joins), method, "/healthz").status == 200);
+    auto known = ask(at_api, method, "/api/compute/.well-known/better-compute");
+    CHECK(known.status == 200);
+    CHECK(known.body == well_known_document(document));
+  }
+}
+
+TEST_CASE("routes: a join reaches the join port with the request id") {
+  fake_joins joins;
+  auto handler = make_daemon_handler(joins);
+  auto answer = ask(handler, "POST", "/v1/join", "body");
+  CHECK(answer.status == 202);
+  CHECK(answer.body == R"({"protocol":1})");
+  REQUIRE(joins.calls.size() == 1);
+  CHECK(joins.calls[0].body == "body");
+  CHECK(joins.calls[0].correlation == answer.headers.at("x-request-id"));
+}
+
+TEST_CASE("routes: other paths of the daemons' listener are NOT_FOUND") {
+  fake_joins joins;
+  auto handler = make_daemon_handler(joins);
+  auto path = GENERATE(as<std::string>{}, "/", "/v1", "/v1/join/", "/v1/joins",
+                       "/v2/join", "/v1/renew", "//v1/join", "/v1//join",
+                       "/api/compute/nodes/list",
+                       "/api/compute/.well-known/better-compute");
+  CAPTURE(path);
+  check_error(ask(handler, "POST", path), 404, "NOT_FOUND");
+  CHECK(joins.calls.empty());
+}
+
+TEST_CASE("routes: an error's text is escaped") {
+  CHECK(error_body("NOT_FOUND", "a \"quoted\"\nline", "req_1") ==
+        R"({"error":{"code":"NOT_FOUND","message":"a \"quoted\"\nline",)"
+        R"("requestId":"req_1"}})");
+}
