@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Holds each folder to what it may include (docs/architecture.md)."""
+import pathlib
+import re
+import sys
+
+# A folder may use those before it, never those after it.
+ORDER = ["base", "pki", "events", "projections", "actors", "gateway", "ops"]
+ALLOWED = {f: set(ORDER[: i + 1]) | {"schema"} for i, f in enumerate(ORDER)}
+ALLOWED["daemon"] = {"base", "pki", "daemon", "schema"}
+ALLOWED["ops"].add("daemon")
+
+# Third-party headers and where they may appear.
+LIBRARIES = [
+    (r"caf/", lambda p: p.parts[0] in ("actors",)),
+    (r"openssl/", lambda p: (p.parts[0] == "pki" or
+                             p.parts[0] in ("gateway", "daemon")) and
+     (p.suffix == ".cpp" or p.name == "ossl.hpp")),
+    # In a private header too (gateway/connection.hpp), never in a public one.
+    (r"boost/(beast|asio)", lambda p: p.parts[0] in ("gateway", "daemon") and
+     (p.suffix == ".cpp" or p.name == "connection.hpp")),
+    (r"boost/outcome", lambda p: p == pathlib.Path("base/result.hpp")),
+    (r"sqlite3\.h", lambda p: p.parts[0] in ("events", "projections") and
+     p.suffix == ".cpp"),
+    (r"CLI/", lambda p: p.parts[0] in ("ops", "daemon") and
+     p.suffix == ".cpp"),
+    (r"toml\+\+", lambda p: p.parts[0] == "daemon" and p.suffix == ".cpp"),
+    (r"spdlog/", lambda p: p.parts[0] in ("actors", "gateway", "ops")),
+]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
+
+
+def faults(path):
+    folder = path.parts[0]
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        name = match.group(1)
+        target = name.split("/")[0]
+        if target in ALLOWED and target not in ALLOWED[folder]:
+            yield f"{path}:{number}: {folder}/ may not include {target}/"
+        for pattern, allowed in LIBRARIES:
+            if re.match(pattern, name) and not allowed(path):
+                yield f"{path}:{number}: {name} does not belong here"
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parent.parent
+    found = []
+    for folder in ALLOWED:
+        for path in sorted((root / folder).rglob("*.[ch]pp")):
+            found += faults(path.relative_to(root))
+    print("\n".join(found), file=sys.stderr) if found else None
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "ops/cli/context.hpp"
+
+/// One function for each subcommand of better-compute; each adds its options
+/// and a callback that sets ctx.exit_code.
+namespace bc::cli {
+
+void add_join_tokens(CLI::App& app, context& ctx);
+void add_tenants(CLI::App& app, context& ctx);
+void add_sites(CLI::App& app, context& ctx);
+void add_pools(CLI::App& app, context& ctx);
+void add_credentials(CLI::App& app, context& ctx);
+void add_nodes(CLI::App& app, context& ctx);
+void add_events(CLI::App& app, context& ctx);
+void add_pki(CLI::App& app, context& ctx);
+void add_dev(CLI::App& app, context& ctx);
+
+}  // namespace bc::cli

@@ -1,0 +1,212 @@
+#include "ops/cli/context.hpp"
+
+#include "gateway/http_client.hpp"
+#include "ops/cli/files.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+namespace bc::cli {
+
+namespace {
+
+result<std::string> read_credential(const context& ctx) {
+  if (const char* text = std::getenv("BETTER_COMPUTE_CREDENTIAL"))
+    return std::string{text};
+  if (ctx.credential_file.empty())
+    return fail(errc::unauthenticated,
+                "no credential: set BETTER_COMPUTE_CREDENTIAL_FILE (a 0600 "
+                "file) or BETTER_COMPUTE_CREDENTIAL");
+  BC_TRY(secret, read_secret_file(ctx.credential_file));
+  return std::string{secret.expose_text()};
+}
+
+std::string cell_text(const json::value& v) {
+  if (v.IsString())
+    return {v.GetString(), v.GetStringLength()};
+  return v.IsNull() ? "-" : json::to_text(v);
+}
+
+fault fault_of(const json::document& answer, int status) {
+  json::reader from{answer};
+  auto error = from.object("error");
+  if (!error)
+    return fail(errc::internal,
+                "the server answered HTTP " + std::to_string(status));
+  auto code = error.value().text("code");
+  auto message = error.value().text("message");
+  auto out = fail(errc::internal, message ? message.value() : "");
+  if (code)
+    out.detail = code.value();
+  if (error.value().has("details") && error.value().raw()["details"].IsArray())
+    for (const auto& d : error.value().raw()["details"].GetArray())
+      if (d.IsObject() && d.HasMember("path") && d["path"].IsString())
+        out.path = d["path"].GetString();
+  return out;
+}
+
+}  // namespace
+
+void add_server_options(CLI::App& command, context& ctx) {
+  command
+      .add_option("--url", ctx.url,
+                  "The API, for example "
+                  "https://compute.example.com")
+      ->envname("BETTER_COMPUTE_URL")
+      ->capture_default_str();
+  command
+      .add_option("--credential-file", ctx.credential_file,
+                  "File with the credential (0600); or set "
+                  "BETTER_COMPUTE_CREDENTIAL")
+      ->envname("BETTER_COMPUTE_CREDENTIAL_FILE");
+  command
+      .add_option("--ca-file", ctx.ca_file,
+                  "PEM of the CA the API's certificate is from")
+      ->envname("BETTER_COMPUTE_CA_FILE");
+  command.add_option("--output", ctx.output, "table or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+}
+
+void add_tenant_option(CLI::App& command, context& ctx) {
+  command.add_option("--tenant", ctx.tenant, "The tenant to act for")
+      ->envname("BETTER_COMPUTE_TENANT")
+      ->required();
+}
+
+void report(context& ctx, const fault& f, int exit_code) {
+  auto code = f.detail.empty() ? std::string{wire_text(f.code)} : f.detail;
+  auto where = f.path.empty() ? std::string{} : f.path + ": ";
+  std::fprintf(stderr, "better-compute: %s: %s%s\n", code.c_str(),
+               where.c_str(), f.message.c_str());
+  ctx.exit_code = exit_code;
+}
+
+std::optional<json::document> call(context& ctx, std::string_view group,
+                                   std::string_view method,
+                                   const std::string& body) {
+  auto credential = read_credential(ctx);
+  if (!credential) {
+    report(ctx, credential.error(), usage);
+    return std::nullopt;
+  }
+  gateway::client_options options;
+  options.url = ctx.url;
+  options.ca_file = ctx.ca_file;
+  auto answer = gateway::send_request(
+      options, "POST",
+      "/api/compute/" + std::string{group} + "/" + std::string{method},
+      {{"authorization", "Bearer " + credential.value()},
+       {"content-type", "application/json"}},
+      body);
+  if (!answer) {
+    auto f = answer.error();
+    f.detail.clear();
+    report(ctx, f, f.code == errc::invalid_input ? usage : unreachable);
+    return std::nullopt;
+  }
+  auto doc = json::parse_object(answer.value().body);
+  if (!doc) {
+    report(ctx, fail(errc::internal, "the server's answer is not JSON (HTTP " +
+                                         std::to_string(answer.value().status) +
+                                         "); is " + ctx.url + " the API?"));
+    return std::nullopt;
+  }
+  if (answer.value().status != 200) {
+    report(ctx, fault_of(doc.value(), answer.value().status));
+    return std::nullopt;
+  }
+  return std::move(doc).value();
+}
+
+column field_column(std::string title, std::string field) {
+  return {std::move(title), [field](const json::value& row) -> std::string {
+            auto it = row.FindMember(field.c_str());
+            return it == row.MemberEnd() ? "-" : cell_text(it->value);
+          }};
+}
+
+void show_list(const context& ctx, const json::document& answer,
+               const std::vector<column>& columns) {
+  if (ctx.json()) {
+    std::cout << json::to_text(answer) << "\n";
+    return;
+  }
+  std::vector<std::vector<std::string>> rows(1);
+  for (const auto& c : columns)
+    rows[0].push_back(c.title);
+  auto items = answer.FindMember("items");
+  if (items != answer.MemberEnd() && items->value.IsArray())
+    for (const auto& item : items->value.GetArray()) {
+      rows.emplace_back();
+      for (const auto& c : columns)
+        rows.back().push_back(c.cell(item));
+    }
+  std::vector<std::size_t> widths(columns.size(), 0);
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], row[i].size());
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size())
+        line.append(widths[i] - row[i].size() + 2, ' ');
+    }
+    std::cout << line << "\n";
+  }
+}
+
+void show_record(const context& ctx, const json::value& record) {
+  if (ctx.json()) {
+    std::cout << json::to_text(record) << "\n";
+    return;
+  }
+  std::size_t width = 0;
+  for (const auto& m : record.GetObject())
+    width = std::max<std::size_t>(width, m.name.GetStringLength());
+  for (const auto& m : record.GetObject()) {
+    std::string name{m.name.GetString(), m.name.GetStringLength()};
+    std::cout << name << std::string(width - name.size() + 2, ' ')
+              << cell_text(m.value) << "\n";
+  }
+}
+
+std::optional<json::document> call_all_pages(
+    context& ctx, std::string_view group, std::string_view method,
+    const std::function<void(json::writer&)>& fields) {
+  json::document all;
+  all.SetObject();
+  json::value items{rapidjson::kArrayType};
+  std::string cursor;
+  for (;;) {
+    json::writer body;
+    body.begin_object();
+    fields(body);
+    body.field("limit", 200);
+    if (!cursor.empty())
+      body.field("cursor", cursor);
+    body.end_object();
+    auto page = call(ctx, group, method, body.str());
+    if (!page)
+      return std::nullopt;
+    auto found = page->FindMember("items");
+    if (found == page->MemberEnd() || !found->value.IsArray()) {
+      report(ctx, fail(errc::internal, "the server's answer has no items"));
+      return std::nullopt;
+    }
+    for (const auto& item : found->value.GetArray())
+      items.PushBack(json::value{item, all.GetAllocator()}, all.GetAllocator());
+    auto next = page->FindMember("cursor");
+    if (next == page->MemberEnd() || !next->value.IsString())
+      break;
+    cursor = next->value.GetString();
+  }
+  all.AddMember("items", items, all.GetAllocator());
+  return all;
+}
+
+}  // namespace bc::cli

@@ -1,0 +1,214 @@
+#include "ops/cli/commands.hpp"
+#include "ops/cli/files.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <memory>
+
+namespace bc::cli {
+
+namespace {
+
+using fields = std::function<void(json::writer&)>;
+
+void create(context& ctx, std::string_view group, const fields& put) {
+  json::writer body;
+  body.begin_object().field("tenantId", ctx.tenant);
+  put(body);
+  body.end_object();
+  if (auto record = call(ctx, group, "create", body.str()))
+    show_record(ctx, *record);
+}
+
+void get(context& ctx, std::string_view group, std::string_view id_field,
+         const std::string& id) {
+  json::writer body;
+  body.begin_object()
+      .field("tenantId", ctx.tenant)
+      .field(id_field, id)
+      .end_object();
+  if (auto record = call(ctx, group, "get", body.str()))
+    show_record(ctx, *record);
+}
+
+void list(context& ctx, std::string_view group,
+          const std::vector<column>& columns, const fields& more = nullptr) {
+  auto answer = call_all_pages(ctx, group, "list", [&](json::writer& body) {
+    body.field("tenantId", ctx.tenant);
+    if (more)
+      more(body);
+  });
+  if (answer)
+    show_list(ctx, *answer, columns);
+}
+
+CLI::App* command(CLI::App* group, const char* name, const char* help,
+                  context& ctx) {
+  auto* c = group->add_subcommand(name, help);
+  add_server_options(*c, ctx);
+  add_tenant_option(*c, ctx);
+  return c;
+}
+
+// The `get` and `list` commands every group has.
+void add_get(CLI::App* group, context& ctx, std::string api_group,
+             std::string id_field) {
+  auto* c = command(group, "get", "Show one", ctx);
+  auto id = std::make_shared<std::string>();
+  c->add_option("ID", *id, "Its id")->required();
+  c->callback(
+      [&ctx, id, api_group, id_field] { get(ctx, api_group, id_field, *id); });
+}
+
+void add_list(CLI::App* group, context& ctx, std::string api_group,
+              std::vector<column> columns) {
+  auto* c = command(group, "list", "List them", ctx);
+  c->callback([&ctx, api_group, columns] { list(ctx, api_group, columns); });
+}
+
+}  // namespace
+
+void add_tenants(CLI::App& app, context& ctx) {
+  auto* group = app.add_subcommand(
+      "tenants", "Create and list tenants (root tenant's credential)");
+  group->require_subcommand(1);
+  auto* c = command(group, "create", "Create a tenant", ctx);
+  auto name = std::make_shared<std::string>();
+  c->add_option("--name", *name, "Its name, unique")->required();
+  c->callback([&ctx, name] {
+    create(ctx, "tenants",
+           [&](json::writer& body) { body.field("name", *name); });
+  });
+  add_list(
+      group, ctx, "tenants",
+      {field_column("ID", "id"), field_column("NAME", "name"),
+       field_column("ROOT", "root"), field_column("CREATED", "createdAt")});
+}
+
+void add_sites(CLI::App& app, context& ctx) {
+  auto* group = app.add_subcommand("sites", "Create, list and show sites");
+  group->require_subcommand(1);
+  auto* c = command(group, "create", "Create a site", ctx);
+  auto name = std::make_shared<std::string>();
+  auto kind = std::make_shared<std::string>("dedicated");
+  c->add_option("--name", *name, "Its name, unique for the tenant")->required();
+  c->add_option("--kind", *kind, "shared, dedicated or custom")
+      ->capture_default_str();
+  c->callback([&ctx, name, kind] {
+    create(ctx, "sites", [&](json::writer& body) {
+      body.field("name", *name).field("kind", *kind);
+    });
+  });
+  add_get(group, ctx, "sites", "siteId");
+  add_list(group, ctx, "sites",
+           {field_column("ID", "id"), field_column("NAME", "name"),
+            field_column("KIND", "kind"), field_column("OWNER", "tenantId")});
+}
+
+void add_pools(CLI::App& app, context& ctx) {
+  auto* group = app.add_subcommand("pools", "Create, list and show pools");
+  group->require_subcommand(1);
+  auto* c = command(group, "create", "Create a pool in a site", ctx);
+  auto site = std::make_shared<std::string>();
+  auto name = std::make_shared<std::string>();
+  auto agent = std::make_shared<std::string>("bcd");
+  c->add_option("--site", *site, "The site its machines stand in")->required();
+  c->add_option("--name", *name, "Its name, unique for the tenant")->required();
+  c->add_option("--agent", *agent, "bcd, or none for machines without daemon")
+      ->capture_default_str();
+  c->callback([&ctx, site, name, agent] {
+    create(ctx, "pools", [&](json::writer& body) {
+      body.field("siteId", *site).field("name", *name).field("agent", *agent);
+    });
+  });
+  add_get(group, ctx, "pools", "poolId");
+  add_list(group, ctx, "pools",
+           {field_column("ID", "id"), field_column("NAME", "name"),
+            field_column("SITE", "siteId"), field_column("AGENT", "agent")});
+}
+
+void add_nodes(CLI::App& app, context& ctx) {
+  auto* group = app.add_subcommand("nodes", "List and show nodes");
+  group->require_subcommand(1);
+  add_get(group, ctx, "nodes", "nodeId");
+  auto* c = command(group, "list", "List the tenant's nodes", ctx);
+  auto pool = std::make_shared<std::string>();
+  c->add_option("--pool", *pool, "Those of one pool");
+  c->callback([&ctx, pool] {
+    list(ctx, "nodes",
+         {field_column("ID", "id"), field_column("STATUS", "status"),
+          field_column("POOL", "poolId"), field_column("HOSTNAME", "hostname"),
+          field_column("JOINED", "joinedAt")},
+         [&](json::writer& body) {
+           if (!pool->empty())
+             body.field("poolId", *pool);
+         });
+  });
+}
+
+void add_credentials(CLI::App& app, context& ctx) {
+  auto* group = app.add_subcommand("credentials", "Create API credentials");
+  group->require_subcommand(1);
+  auto* c = command(group, "create",
+                    "Create a credential; its secret is shown once", ctx);
+  struct options {
+    std::string principal, for_tenant, out;
+    std::vector<std::string> grants;
+  };
+  auto o = std::make_shared<options>();
+  c->add_option("--principal", o->principal, "Who it is for")->required();
+  c->add_option("--grant", o->grants,
+                "ACTION@RESOURCE, for example "
+                "'compute:join-tokens:*@compute-pool/*'; may repeat")
+      ->required();
+  c->add_option("--for-tenant", o->for_tenant,
+                "Another tenant (root tenant's credential only)");
+  c->add_option("--out", o->out,
+                "Write the credential to this new 0600 file; never over one");
+  c->callback([&ctx, o] {
+    json::writer body;
+    body.begin_object().field("tenantId", ctx.tenant);
+    body.field("principal", o->principal);
+    if (!o->for_tenant.empty())
+      body.field("forTenantId", o->for_tenant);
+    body.key("grants").begin_array();
+    for (const auto& g : o->grants) {
+      auto at = g.find('@');
+      if (at == std::string::npos)
+        return report(ctx,
+                      fail(errc::invalid_input,
+                           "--grant is ACTION@RESOURCE, not '" + g + "'"),
+                      usage);
+      body.begin_object()
+          .field("action", g.substr(0, at))
+          .field("resource", g.substr(at + 1))
+          .end_object();
+    }
+    body.end_array().end_object();
+    std::optional<new_secret_file> file;
+    if (!o->out.empty()) {
+      auto created = new_secret_file::create(o->out);
+      if (!created)
+        return report(ctx, created.error());
+      file.emplace(std::move(created).value());
+    }
+    auto record = call(ctx, "credentials", "create", body.str());
+    if (!record)
+      return;
+    if (!file)
+      return show_record(ctx, *record);
+    auto text = json::reader{*record}.text("credential");
+    if (!text)
+      return report(
+          ctx, fail(errc::internal, "the server's answer has no credential"));
+    if (auto kept = file->keep(text.value() + "\n"); !kept)
+      return report(ctx, kept.error());
+    record->RemoveMember("credential");
+    show_record(ctx, *record);
+    if (!ctx.json())
+      std::cout << "The credential is in " << o->out << " (0600).\n";
+  });
+}
+
+}  // namespace bc::cli

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "base/json.hpp"
+
+#include <string>
+
+namespace bc::cli {
+
+/// A CloudEvents object as one readable line: time, type, and each field of
+/// its data as name=value.
+[[nodiscard]] std::string event_line(const json::value& event);
+
+}  // namespace bc::cli

@@ -1,0 +1,138 @@
+#include "ops/cli/files.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace bc::cli {
+
+namespace {
+
+std::string why(const std::string& path, const char* what) {
+  return std::string{what} + " " + path + ": " + std::strerror(errno);
+}
+
+result<void> write_all(int fd, std::string_view content,
+                       const std::string& path) {
+  while (!content.empty()) {
+    auto n = ::write(fd, content.data(), content.size());
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return fail(errc::unavailable, why(path, "cannot write"));
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+  if (::fsync(fd) != 0 && errno != EINVAL)
+    return fail(errc::unavailable, why(path, "cannot flush"));
+  return ok();
+}
+
+result<secret_bytes> read_all(int fd, std::size_t limit,
+                              const std::string& path) {
+  bytes content;
+  std::uint8_t chunk[4096];
+  for (;;) {
+    auto n = ::read(fd, chunk, sizeof chunk);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return fail(errc::invalid_config, why(path, "cannot read"));
+    if (n == 0)
+      break;
+    content.insert(content.end(), chunk, chunk + n);
+    if (content.size() > limit)
+      return fail(errc::invalid_config, path + " is too large");
+  }
+  wipe(chunk, sizeof chunk);
+  return secret_bytes{std::move(content)};
+}
+
+}  // namespace
+
+result<new_secret_file> new_secret_file::create(std::string path) {
+  int fd = ::open(path.c_str(),
+                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0 && errno == EEXIST)
+    return fail(errc::already_exists,
+                path + " exists; choose a new path, nothing was written");
+  if (fd < 0)
+    return fail(errc::invalid_config, why(path, "cannot create"));
+  return new_secret_file{std::move(path), fd};
+}
+
+new_secret_file::new_secret_file(new_secret_file&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+
+new_secret_file::~new_secret_file() {
+  if (fd_ < 0)
+    return;
+  ::close(fd_);
+  ::unlink(path_.c_str());
+}
+
+result<void> new_secret_file::keep(std::string_view content) {
+  BC_TRYV(write_all(fd_, content, path_));
+  ::close(std::exchange(fd_, -1));
+  return ok();
+}
+
+result<void> write_new_secret_file(const std::string& path,
+                                   std::string_view content) {
+  BC_TRY(file, new_secret_file::create(path));
+  return file.keep(content);
+}
+
+result<secret_bytes> read_secret_file(const std::string& path) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0)
+    return fail(errc::invalid_config, why(path, "cannot open"));
+  struct stat st {};
+  if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    ::close(fd);
+    return fail(errc::invalid_config, path + " is not a regular file");
+  }
+  if ((st.st_mode & 077) != 0) {
+    ::close(fd);
+    return fail(errc::invalid_config,
+                path + " can be read by others; run: chmod 600 " + path);
+  }
+  auto content = read_all(fd, 64 * 1024, path);
+  ::close(fd);
+  if (!content)
+    return content;
+  auto text = content.value().expose_text();
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r'))
+    text.remove_suffix(1);
+  return secret_bytes{text};
+}
+
+result<std::string> read_file(const std::string& path) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return fail(errno == ENOENT ? errc::not_found : errc::invalid_config,
+                why(path, "cannot open"));
+  auto content = read_all(fd, 1024 * 1024, path);
+  ::close(fd);
+  if (!content)
+    return content.error();
+  return std::string{content.value().expose_text()};
+}
+
+result<void> write_file(const std::string& path, std::string_view content) {
+  auto temporary = path + ".new";
+  int fd = ::open(temporary.c_str(),
+                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (fd < 0)
+    return fail(errc::invalid_config, why(temporary, "cannot create"));
+  auto written = write_all(fd, content, temporary);
+  ::close(fd);
+  BC_TRYV(std::move(written));
+  if (::rename(temporary.c_str(), path.c_str()) != 0)
+    return fail(errc::unavailable, why(path, "cannot rename to"));
+  return ok();
+}
+
+}  // namespace bc::cli

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "base/secret_bytes.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace bc::cli {
+
+/// A file that did not exist before, 0600 from its first moment; removed again
+/// unless kept. Symlinks are never followed.
+class new_secret_file {
+ public:
+  /// ALREADY_EXISTS when there is anything at the path.
+  [[nodiscard]] static result<new_secret_file> create(std::string path);
+  new_secret_file(new_secret_file&& other) noexcept;
+  new_secret_file& operator=(new_secret_file&&) = delete;
+  ~new_secret_file();
+
+  /// Writes, flushes to disk and keeps the file.
+  [[nodiscard]] result<void> keep(std::string_view content);
+
+ private:
+  new_secret_file(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  std::string path_;
+  int fd_ = -1;
+};
+
+/// The same in one call.
+[[nodiscard]] result<void> write_new_secret_file(const std::string& path,
+                                                 std::string_view content);
+
+/// The text of a regular file that its owner alone can read (0600 or 0400), at
+/// most 64 KiB, without trailing line ends. INVALID_CONFIG otherwise.
+[[nodiscard]] result<secret_bytes> read_secret_file(const std::string& path);
+
+/// A whole file, at most 1 MiB; NOT_FOUND or INVALID_CONFIG.
+[[nodiscard]] result<std::string> read_file(const std::string& path);
+
+/// Replaces a file that is not secret (0644) in one rename.
+[[nodiscard]] result<void> write_file(const std::string& path,
+                                      std::string_view content);
+
+}  // namespace bc::cli

@@ -1,0 +1,37 @@
+#include "ops/cli/commands.hpp"
+#include "ops/version.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+
+int main(int argc, char** argv) {
+  bc::cli::context ctx;
+  CLI::App app{
+      "better-compute: turns machines into nodes.\n"
+      "Exit codes: 0 done, 1 refused by the server, 2 usage, 3 the server "
+      "cannot be reached.",
+      "better-compute"};
+  app.set_version_flag("--version", std::string{bc::version});
+  app.require_subcommand(1);
+  try {
+    bc::cli::add_dev(app, ctx);
+    bc::cli::add_pki(app, ctx);
+    bc::cli::add_tenants(app, ctx);
+    bc::cli::add_sites(app, ctx);
+    bc::cli::add_pools(app, ctx);
+    bc::cli::add_credentials(app, ctx);
+    bc::cli::add_join_tokens(app, ctx);
+    bc::cli::add_nodes(app, ctx);
+    bc::cli::add_events(app, ctx);
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    auto code = app.exit(e);
+    return code == 0 ? bc::cli::done : bc::cli::usage;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "better-compute: INTERNAL: %s\n", e.what());
+    return bc::cli::refused;
+  }
+  return ctx.exit_code;
+}

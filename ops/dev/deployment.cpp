@@ -1,0 +1,178 @@
+#include "ops/dev/deployment.hpp"
+
+#include "base/encoding.hpp"
+#include "events/credential.hpp"
+#include "events/directory.hpp"
+#include "events/pki_bundle.hpp"
+#include "events/streams.hpp"
+#include "ops/cli/files.hpp"
+#include "pki/digest.hpp"
+#include "projections/projector.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace bc::dev {
+
+namespace {
+
+using cli::read_secret_file;
+using cli::write_new_secret_file;
+
+// The events of the first append, few enough to find again in one read.
+constexpr std::size_t first_events = 16;
+
+result<void> make_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return fail(errc::invalid_config,
+                "cannot make the folder " + path + ": " + std::strerror(errno));
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0 || !S_ISDIR(st.st_mode))
+    return fail(errc::invalid_config, path + " is not a folder");
+  return ok();
+}
+
+std::string new_secret_text() {
+  return to_base64url(pki::random_secret(32).expose());
+}
+
+bool exists(const std::string& path) {
+  struct stat st {};
+  return ::lstat(path.c_str(), &st) == 0;
+}
+
+result<secret_bytes> secret_of(const paths& files, bool first_start) {
+  if (!exists(files.secret())) {
+    if (!first_start)
+      return fail(errc::invalid_config,
+                  files.secret() + " is missing: it opens the keys in " +
+                      files.journal() +
+                      "; restore it, or start over with "
+                      "another --data folder");
+    BC_TRYV(write_new_secret_file(files.secret(), new_secret_text() + "\n"));
+  }
+  return read_secret_file(files.secret());
+}
+
+events::stream_write first(events::stream_id stream, const tenant_id& tenant,
+                           events::event_write event) {
+  events::stream_write out;
+  out.stream = std::move(stream);
+  out.tenant = tenant.str();
+  out.expected_version = 0;
+  out.events.push_back(std::move(event));
+  return out;
+}
+
+// One append makes the whole deployment, so that a first start that is cut off
+// leaves nothing behind.
+result<void> bootstrap(deployment& d, const paths& files,
+                       const secret_bytes& secret, time_point now) {
+  BC_TRY(bundle, pki::make_bundle("compute.localhost", now));
+  BC_TRY(sealed, pki::seal_bundle(bundle, secret));
+  auto pins = pki::pins_of(bundle);
+  d.root_tenant = pki::mint<tenant_id>(now);
+  d.site = pki::mint<site_id>(now);
+  d.pool = pki::mint<pool_id>(now);
+  auto credential = pki::mint<credential_id>(now);
+  auto credential_secret = new_secret_text();
+
+  events::batch b;
+  b.id = pki::mint<batch_id>(now);
+  b.actor = "system";
+  b.correlation = pki::mint<request_id>(now).str();
+  b.writes.push_back(
+      first(std::string{events::pki_stream}, d.root_tenant,
+            events::pki_bundle::encode(events::pki_bundle::initialized{
+                bundle.trust_domain, pins.serving_ca, pins.join_signing,
+                pins.join_encryption, now, sealed})));
+  b.writes.push_back(first(events::stream_of(d.root_tenant), d.root_tenant,
+                           events::tenant::encode(events::tenant::created{
+                               d.root_tenant, "root", true, now})));
+  b.writes.push_back(first(
+      events::stream_of(d.site), d.root_tenant,
+      events::site::encode(events::site::created{
+          d.site, d.root_tenant, "dev", events::site::kind::dedicated, now})));
+  b.writes.push_back(first(events::stream_of(d.pool), d.root_tenant,
+                           events::pool::encode(events::pool::created{
+                               d.pool, d.root_tenant, d.site, "dev",
+                               events::pool::agent::bcd, now})));
+  b.writes.push_back(
+      first(events::stream_of(credential), d.root_tenant,
+            events::credential::encode(events::credential::created{
+                credential,
+                d.root_tenant,
+                "root",
+                {{"*", "*"}},
+                now,
+                to_hex(pki::sha256(as_bytes(credential_secret)))})));
+
+  // A credential file without its event is from a first start that was cut off.
+  ::unlink(files.credential().c_str());
+  BC_TRYV(write_new_secret_file(
+      files.credential(), credential.str() + "." + credential_secret + "\n"));
+  BC_TRY(outcomes, d.journal->append(std::span{&b, 1}));
+  if (!std::holds_alternative<events::appended>(outcomes.front()))
+    return fail(errc::internal, "the store refused its first events");
+  return ok();
+}
+
+result<void> find_first_events(deployment& d) {
+  BC_TRY(rows, d.journal->read_all(0, first_events));
+  for (const auto& row : rows) {
+    auto kind = events::kind_of(row.stream);
+    if (kind == "tenant" && d.root_tenant.empty()) {
+      BC_TRY(e, events::tenant::decode(row));
+      if (auto& made = std::get<events::tenant::created>(e); made.root)
+        d.root_tenant = made.id;
+    } else if (kind == "site" && d.site.empty()) {
+      BC_TRY(e, events::site::decode(row));
+      d.site = std::get<events::site::created>(e).id;
+    } else if (kind == "pool" && d.pool.empty()) {
+      BC_TRY(e, events::pool::decode(row));
+      d.pool = std::get<events::pool::created>(e).id;
+    }
+  }
+  if (d.root_tenant.empty() || d.site.empty() || d.pool.empty())
+    return fail(errc::internal,
+                "the store has no root tenant; it was not made by dev");
+  return ok();
+}
+
+result<void> load_keys(deployment& d, const secret_bytes& secret) {
+  BC_TRY(rows, d.journal->read_stream(events::pki_stream, 0, first_events));
+  if (rows.empty())
+    return ok();
+  BC_TRY(e, events::pki_bundle::decode(rows.back()));
+  BC_TRY(keys,
+         pki::open_bundle(std::get<events::pki_bundle::initialized>(e).sealed,
+                          secret));
+  d.keys = keys;
+  return ok();
+}
+
+}  // namespace
+
+result<deployment> open_deployment(const paths& files, const clock& time) {
+  BC_TRYV(make_folder(files.data));
+  deployment d;
+  d.projector = projections::make_projector();
+  BC_TRY(journal,
+         events::open_sqlite_journal(files.journal(), time, d.projector.get()));
+  d.journal = std::move(journal);
+  BC_TRY(head, d.journal->head());
+  d.first_start = head.position == 0;
+  BC_TRY(secret, secret_of(files, d.first_start));
+  if (d.first_start) {
+    BC_TRYV(bootstrap(d, files, secret, time.now()));
+  }
+  BC_TRYV(find_first_events(d));
+  BC_TRYV(load_keys(d, secret));
+  BC_TRY(queries, projections::open_queries(files.journal()));
+  d.queries = std::move(queries);
+  return d;
+}
+
+}  // namespace bc::dev

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "events/journal.hpp"
+#include "events/sqlite_journal.hpp"
+#include "pki/bundle.hpp"
+#include "projections/queries.hpp"
+
+#include <memory>
+#include <string>
+
+namespace bc::dev {
+
+/// The files of one embedded deployment, all under one 0700 folder.
+struct paths {
+  std::string data;
+
+  [[nodiscard]] std::string journal() const { return data + "/journal.db"; }
+  [[nodiscard]] std::string secret() const { return data + "/secret"; }
+  [[nodiscard]] std::string credential() const {
+    return data + "/root-credential";
+  }
+  [[nodiscard]] std::string daemon() const { return data + "/bcd"; }
+  [[nodiscard]] std::string machines() const { return data + "/machines"; }
+};
+
+/// An open store with what `dev` needs to know of it.
+struct deployment {
+  std::unique_ptr<events::inline_projector> projector;
+  std::unique_ptr<events::journal> journal;
+  std::unique_ptr<projections::queries> queries;
+  std::shared_ptr<const pki::key_bundle> keys;
+  tenant_id root_tenant;
+  site_id site;
+  pool_id pool;
+  bool first_start = false;
+};
+
+/// Opens the deployment, or makes it in one append: the key bundle, the root
+/// tenant, a site, a pool with `agent: 'bcd'` and a root credential. The
+/// bundle's secret and the credential go to 0600 files first.
+[[nodiscard]] result<deployment> open_deployment(const paths& files,
+                                                 const clock& time);
+
+}  // namespace bc::dev

@@ -1,0 +1,281 @@
+#include "ops/dev/dev.hpp"
+
+#include "actors/runtime.hpp"
+#include "base/fault_point.hpp"
+#include "base/json.hpp"
+#include "daemon/config.hpp"
+#include "events/catalog.hpp"
+#include "gateway/http_server.hpp"
+#include "gateway/routes.hpp"
+#include "ops/cli/event_line.hpp"
+#include "ops/cli/files.hpp"
+#include "ops/dev/deployment.hpp"
+#include "ops/dev/simulate.hpp"
+#include "ops/version.hpp"
+#include "pki/jwe.hpp"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <future>
+#include <mutex>
+#include <sys/stat.h>
+#include <thread>
+
+namespace bc::dev {
+
+namespace {
+
+constexpr seconds stop_grace{4};
+constexpr int done = 0;
+constexpr int some_failed = 1;
+
+// Events, machines and the main thread all write lines.
+void say(const std::string& line) {
+  static std::mutex lines;
+  std::scoped_lock lock{lines};
+  std::fputs((line + "\n").c_str(), stdout);
+  std::fflush(stdout);
+}
+
+// SIGINT and SIGTERM wait in a mask that every later thread inherits, until
+// this thread asks for them.
+class stop_signals {
+ public:
+  stop_signals() {
+    ::sigemptyset(&set_);
+    ::sigaddset(&set_, SIGINT);
+    ::sigaddset(&set_, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+  void wait() const {
+    int which = 0;
+    ::sigwait(&set_, &which);
+  }
+  // A second signal, while stopping, ends the process at once.
+  void unblock() const { ::pthread_sigmask(SIG_UNBLOCK, &set_, nullptr); }
+
+ private:
+  sigset_t set_;
+};
+
+void print_event(const events::envelope& e) {
+  auto text = events::to_public(e, "dev", "better-compute/dev");
+  if (!text)
+    return;
+  auto doc = json::parse(*text);
+  if (doc)
+    say(cli::event_line(doc.value()));
+}
+
+result<std::shared_ptr<const gateway::tls_identity>> gateway_identity(
+    const pki::key_bundle& keys, time_point now) {
+  BC_TRY(server, pki::issue_server_certificate(
+                     keys.serving_ca, {"localhost", "127.0.0.1", "::1"}, now));
+  auto identity = std::make_shared<gateway::tls_identity>();
+  identity->chain_pem = pki::certificate_pem(server.certificate) +
+                        pki::certificate_pem(keys.serving_ca.certificate);
+  identity->key_pem = server.key.pkcs8_pem();
+  return std::shared_ptr<const gateway::tls_identity>{std::move(identity)};
+}
+
+// What an install script would leave on a machine, so that a real `bcd join`
+// can be tried against this server.
+result<daemon::config> write_daemon_config(const paths& files,
+                                           const deployment& d,
+                                           const std::string& gateway_url) {
+  std::error_code ignored;
+  std::filesystem::create_directories(files.daemon(), ignored);
+  auto pins = pki::pins_of(*d.keys);
+  auto file = files.daemon() + "/config.toml";
+  BC_TRYV(cli::write_file(
+      file, "gateway_url = \"" + gateway_url + "\"\nsite = \"" + d.site.str() +
+                "\"\nserving_ca_spki_pin = \"" + pins.serving_ca +
+                "\"\njoin_signing_key_pin = \"" + pins.join_signing +
+                "\"\njoin_encryption_key_pin = \"" + pins.join_encryption +
+                "\"\n"));
+  BC_TRYV(cli::write_file(files.daemon() + "/join-encryption.jwk",
+                          pki::to_jwk(d.keys->join_encryption.pub()) + "\n"));
+  return daemon::load_config(file);
+}
+
+// The program as the user called it, for commands to copy.
+std::string own_name() {
+  std::error_code failed;
+  auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed)
+    return "better-compute";
+  auto here = std::filesystem::relative(self, failed);
+  return failed ? self.string() : here.string();
+}
+
+std::string neighbour(const std::string& own, const char* name) {
+  return (std::filesystem::path{own}.parent_path() / name).string();
+}
+
+void print_next_steps(const paths& files, const deployment& d,
+                      const std::string& api_url) {
+  auto own = own_name();
+  say("\nTry in another terminal:\n\n"
+      "  export BETTER_COMPUTE_URL=" +
+      api_url +
+      "\n"
+      "  export BETTER_COMPUTE_CREDENTIAL_FILE=" +
+      files.credential() +
+      "\n"
+      "  export BETTER_COMPUTE_TENANT=" +
+      d.root_tenant.str() +
+      "\n"
+      "  " +
+      own +
+      " nodes list\n"
+      "  " +
+      own + " join-tokens create --pool " + d.pool.str() +
+      " --ttl 1h --key my-first --out ./join-token\n"
+      "  sudo " +
+      neighbour(own, "bcd") + " join --config " + files.daemon() +
+      "/config.toml --data-dir ./node < ./join-token\n"
+      "  " +
+      own +
+      " events list --follow\n\n"
+      "Ctrl-C stops the server.");
+}
+
+// Everything that runs, stopped in the order of use.
+struct servers {
+  std::unique_ptr<actors::runtime> runtime;
+  std::unique_ptr<gateway::http_server> api;
+  std::unique_ptr<gateway::http_server> gateway;
+
+  void stop() {
+    if (gateway)
+      gateway->stop(stop_grace);
+    if (api)
+      api->stop(stop_grace);
+    if (runtime)
+      runtime->stop(stop_grace);
+  }
+  ~servers() { stop(); }
+};
+
+fault with_hint(fault f, const char* option) {
+  f.message += std::string{"; choose another with "} + option;
+  return f;
+}
+
+result<std::unique_ptr<gateway::http_server>> start_api(
+    const options& o, actors::api_port& api, gateway::well_known document) {
+  gateway::server_options s;
+  s.port = static_cast<std::uint16_t>(o.api_port);
+  s.max_body = gateway::max_api_body;
+  auto server = gateway::http_server::start(
+      std::move(s), gateway::make_api_handler(api, std::move(document)));
+  if (!server)
+    return with_hint(server.error(), "--api-port");
+  return server;
+}
+
+result<std::unique_ptr<gateway::http_server>> start_gateway(
+    const options& o, actors::join_port& joins,
+    std::shared_ptr<const gateway::tls_identity> identity) {
+  gateway::server_options s;
+  s.port = static_cast<std::uint16_t>(o.gateway_port);
+  s.tls = std::move(identity);
+  auto server = gateway::http_server::start(
+      std::move(s), gateway::make_daemon_handler(joins));
+  if (!server)
+    return with_hint(server.error(), "--gateway-port");
+  return server;
+}
+
+int simulate(const options& o, const paths& files, const deployment& d,
+             const std::string& api_url, const daemon::config& machine,
+             std::shared_ptr<std::atomic<bool>> stopping) {
+  simulation s;
+  s.stopping = std::move(stopping);
+  s.machines = o.machines;
+  s.pool = d.pool.str();
+  s.folder = files.machines();
+  s.machine = machine;
+  s.caller.url = api_url;
+  s.caller.credential_file = files.credential();
+  s.caller.tenant = d.root_tenant.str();
+  s.say = say;
+  return run_simulation(std::move(s));
+}
+
+void log_to_standard_error() {
+  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("better-compute", std::move(sink)));
+  spdlog::set_level(spdlog::level::warn);
+}
+
+}  // namespace
+
+result<int> run(const options& o) {
+  log_to_standard_error();
+  if (!arm_from_environment())
+    return fail(errc::invalid_config, "BC_FAULTS names an unknown point");
+  stop_signals signals;
+  bc::system_clock time;
+  paths files{o.data};
+  BC_TRY(d, open_deployment(files, time));
+  say(std::string{d.first_start ? "Made" : "Opened"} + " the deployment in " +
+      files.data + "\n  root credential  " + files.credential() +
+      " (0600)\n  bundle secret    " + files.secret() +
+      " (0600)\n  tenant   "
+      "        " +
+      d.root_tenant.str() + "\n  site             " + d.site.str() +
+      "\n  pool             " + d.pool.str());
+
+  servers s;
+  actors::runtime_options r;
+  r.journal = d.journal.get();
+  r.queries = d.queries.get();
+  r.time = &time;
+  r.keys = d.keys;
+  r.root_tenant = d.root_tenant;
+  r.source = "better-compute/dev";
+  r.on_event = print_event;
+  BC_TRY(runtime, actors::runtime::start(std::move(r)));
+  s.runtime = std::move(runtime);
+
+  BC_TRY(identity, gateway_identity(*d.keys, time.now()));
+  BC_TRY(gateway, start_gateway(o, s.runtime->joins(), identity));
+  s.gateway = std::move(gateway);
+  auto gateway_url = "https://localhost:" + std::to_string(s.gateway->port());
+  BC_TRY(api, start_api(o, s.runtime->api(),
+                        gateway::well_known{std::string{version}, d.keys,
+                                            gateway_url, "localhost"}));
+  s.api = std::move(api);
+  auto api_url = "http://127.0.0.1:" + std::to_string(s.api->port());
+  BC_TRY(machine, write_daemon_config(files, d, gateway_url));
+  say("Ready: API " + api_url + ", gateway " + gateway_url + "\n");
+
+  auto stopping = std::make_shared<std::atomic<bool>>(false);
+  // Machines join in the background, so that Ctrl-C works meanwhile.
+  auto joins = std::async(std::launch::async, [&] {
+    int failed = simulate(o, files, d, api_url, machine, stopping);
+    if (o.once)
+      ::kill(::getpid(), SIGTERM);
+    else if (!*stopping)
+      print_next_steps(files, d, api_url);
+    return failed;
+  });
+  signals.wait();
+  signals.unblock();
+  say("Stopping");
+  *stopping = true;
+  s.stop();
+  int failed = joins.get();
+  return o.once && failed > 0 ? some_failed : done;
+}
+
+}  // namespace bc::dev

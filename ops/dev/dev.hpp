@@ -1,0 +1,22 @@
+#pragma once
+
+#include "base/result.hpp"
+
+#include <string>
+
+namespace bc::dev {
+
+struct options {
+  std::string data = ".dev";
+  int machines = 0;
+  bool once = false;
+  int api_port = 7780;
+  int gateway_port = 7443;
+};
+
+/// The whole control plane in one process on SQLite: API on loopback HTTP,
+/// gateway on loopback TLS 1.3, simulated machines. Returns the exit code when
+/// SIGINT or SIGTERM came, or after the joins with `once`.
+[[nodiscard]] result<int> run(const options& o);
+
+}  // namespace bc::dev

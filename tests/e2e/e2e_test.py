@@ -1,0 +1,299 @@
+"""The operator's path with the real programs, as ops/run starts them."""
+import argparse
+import http.client
+import json
+import os
+import pathlib
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.parse
+
+from harness import Dev, Machine, new_hardware
+
+PROGRAMS = None
+
+
+class EndToEnd(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory(prefix="e2e-")
+        self.folder = pathlib.Path(self._folder.name)
+        self.running = []
+
+    def tearDown(self):
+        for dev in self.running:
+            if dev.process.poll() is None:
+                dev.kill()
+        self._folder.cleanup()
+
+    def dev(self, *options, env=None):
+        dev = Dev(PROGRAMS, self.folder / "data", *options, env=env)
+        self.running.append(dev)
+        return dev
+
+    def machine(self, name, hardware=None):
+        return Machine(self.folder / name, hardware)
+
+    def test_first_day(self):
+        """Simulated machines, a token, a real join, a refusal, a restart."""
+        dev = self.dev("--sim", "3")
+        dev.wait_for("Try in another terminal")
+        joined = dev.json("nodes", "list")["items"]
+        self.assertEqual(len(joined), 3)
+        self.assertEqual({n["status"] for n in joined}, {"adopted"})
+
+        out = self.folder / "join-token"
+        record = dev.token("first", "--out", str(out))
+        self.assertNotIn("token", record)
+        self.assertEqual(stat.S_IMODE(out.stat().st_mode), 0o600)
+        self.assertIn("ALREADY_EXISTS", dev.cli(
+            "join-tokens", "create", "--pool", dev.pool, "--ttl", "10m",
+            "--key", "other", "--out", str(out), code=1))
+        self.assertIn("INVALID_STATE", dev.cli(
+            "join-tokens", "create", "--pool", dev.pool, "--ttl", "10m",
+            "--key", "first", "--out", str(self.folder / "again"), code=1))
+        self.assertFalse((self.folder / "again").exists())
+
+        machine = self.machine("m1")
+        code, printed, err = machine.join(dev, out.read_text())
+        self.assertEqual(code, 0, err)
+        self.assertRegex(printed, r"node_[0-9a-z]{26}")
+        data = machine.folder / "data"
+        self.assertEqual(stat.S_IMODE(data.stat().st_mode), 0o700)
+        for name in ("identity.json", "node.key"):
+            self.assertEqual(stat.S_IMODE((data / name).stat().st_mode),
+                             0o600)
+        code, printed, err = machine.join(dev, "")
+        self.assertEqual(code, 0, err)
+        self.assertIn("already", printed)
+
+        # The token has no use left; the refusal tells the machine nothing.
+        code, printed, err = self.machine("m2").join(dev, out.read_text())
+        self.assertEqual(code, 1)
+        self.assertIn("Join refused", err)
+        self.assertNotIn("exhausted", err)
+        self.wait_until(lambda: any(
+            e["data"]["reason"] == "join-token:exhausted"
+            for e in dev.events("security.join.refused")))
+        self.assertEqual(len(dev.json("nodes", "list")["items"]), 4)
+
+        live = dev.json("join-tokens", "list", "--pool", dev.pool)["items"]
+        self.assertNotIn(record["id"], [t["id"] for t in live])
+        everything = dev.json("join-tokens", "list", "--pool", dev.pool,
+                              "--all")["items"]
+        self.assertIn(record["id"], [t["id"] for t in everything])
+
+        before = dev.json("nodes", "list")
+        dev.stop()
+        again = self.dev()
+        self.assertEqual(again.tenant, dev.tenant)
+        self.assertEqual(again.json("nodes", "list"), before)
+        again.stop()
+
+    def test_once(self):
+        """dev --once ends by itself, and again on the same store."""
+        for _ in range(2):
+            done = subprocess.run(
+                [PROGRAMS / "better-compute", "dev", "--sim", "2", "--once",
+                 "--data", self.folder / "data", "--api-port", "0",
+                 "--gateway-port", "0"],
+                capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_revoked_token(self):
+        dev = self.dev()
+        record = dev.token("revoked")
+        revoked = dev.json("join-tokens", "revoke", record["id"], "--pool",
+                           dev.pool)
+        self.assertIn("revokedAt", revoked)
+        again = dev.json("join-tokens", "revoke", record["id"], "--pool",
+                         dev.pool)
+        self.assertEqual(again["revokedAt"], revoked["revokedAt"])
+        self.assertEqual(len(dev.events("security.join-token.revoked")), 1)
+        code, _, err = self.machine("m").join(dev, record["token"])
+        self.assertEqual((code, "Join refused" in err), (1, True), err)
+
+    def test_pasted_token_is_never_sent(self):
+        """Case 4: revoke refuses a whole token before any request."""
+        done = subprocess.run(
+            [PROGRAMS / "better-compute", "join-tokens", "revoke",
+             "bcjt_jt_01k5w.SECRETSECRET", "--pool", "pool_x", "--tenant",
+             "ten_x", "--url", "http://127.0.0.1:9"],
+            capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertNotIn("SECRETSECRET", done.stdout + done.stderr)
+
+    def test_one_token_for_many(self):
+        """200 parallel joins on 50 uses: 50 nodes, 150 refusals."""
+        dev = self.dev()
+        token = dev.token("many", "--max-uses", "50")["token"]
+        machines = [self.machine(f"m{i}") for i in range(200)]
+        joins = [m.start_join(dev, token) for m in machines]
+        codes = []
+        for process in joins:
+            process.communicate(timeout=120)
+            codes.append(process.returncode)
+        self.assertEqual(codes.count(0), 50, codes)
+        self.assertEqual(codes.count(1), 150, codes)
+        self.assertEqual(len(dev.json("nodes", "list")["items"]), 50)
+        token_row = [t for t in dev.json("join-tokens", "list", "--pool",
+                                         dev.pool, "--all")["items"]
+                     if t["maxUses"] == 50][0]
+        self.assertEqual(token_row["usesLeft"], 0)
+
+    def test_same_machine_twice(self):
+        """A known machine with another key is refused, never a second node."""
+        dev = self.dev()
+        hardware = new_hardware()
+        token = dev.token("twice", "--max-uses", "5")["token"]
+        first = self.machine("a", hardware).join(dev, token)
+        self.assertEqual(first[0], 0, first)
+        second = self.machine("b", hardware).join(dev, token)
+        self.assertEqual(second[0], 1, second)
+        self.assertEqual(len(dev.json("nodes", "list")["items"]), 1)
+        self.wait_until(lambda: any(
+            e["data"]["reason"] == "join:reclaim"
+            for e in dev.events("security.join.refused")))
+
+    def test_crash_between_append_and_answer(self):
+        """Case 14: the server dies after the append; the retry of the same
+        machine gets the stored answer, and no second use is spent."""
+        for point in ("join.after-append", "store.after-commit",
+                      "join.before-append", "store.before-commit"):
+            with self.subTest(point=point):
+                self.crash_at(point)
+
+    def crash_at(self, point):
+        folder = self.folder / point
+        folder.mkdir()
+        dev = Dev(PROGRAMS, folder / "data")
+        self.running.append(dev)
+        token = dev.token("crash")["token"]
+        dev.stop()
+        dev = Dev(PROGRAMS, folder / "data",
+                  env={"BC_FAULTS": f"{point}=exit"})
+        self.running.append(dev)
+        machine = Machine(folder / "m")
+        code, _, err = machine.join(dev, token)
+        self.assertEqual(code, 3, err)
+        self.assertEqual(dev.process.wait(timeout=10), 99)
+        dev = Dev(PROGRAMS, folder / "data")
+        self.running.append(dev)
+        code, out, err = machine.join(dev, token)
+        self.assertEqual(code, 0, err)
+        nodes = dev.json("nodes", "list")["items"]
+        self.assertEqual(len(nodes), 1)
+        self.wait_until(lambda: dev.json("nodes", "list")["items"][0][
+            "status"] == "adopted")
+        tokens = dev.json("join-tokens", "list", "--pool", dev.pool,
+                          "--all")["items"]
+        self.assertEqual(tokens[0]["usesLeft"], 0)
+        dev.stop()
+
+    def test_pins_and_unreachable(self):
+        dev = self.dev()
+        token = dev.token("pins")["token"]
+        config = dev.data / "bcd" / "config.toml"
+        text = config.read_text()
+        good = text.split('serving_ca_spki_pin = "')[1].split('"')[0]
+        other = "sha256/" + "A" * 43 + "="
+        config.write_text(text.replace(good, other))
+        code, _, err = self.machine("m").join(dev, token)
+        self.assertEqual(code, 4, err)
+        config.write_text(text.replace(dev.gateway, "https://localhost:9"))
+        code, _, err = self.machine("m").join(dev, token)
+        self.assertEqual(code, 3, err)
+        config.write_text(text)
+        code, _, err = self.machine("m").join(dev, token)
+        self.assertEqual(code, 0, err)
+
+    def test_garbage_at_the_doors(self):
+        dev = self.dev()
+        host = urllib.parse.urlparse(dev.url).netloc
+        credential = (dev.data / "root-credential").read_text().strip()
+        good = {"authorization": "Bearer " + credential,
+                "content-type": "application/json"}
+        for body, headers, status in [
+                (b"", good, 400), (b"{", good, 400), (b"[]", good, 400),
+                (b'{"a":1,"a":2}', good, 400), (b"\xff", good, 400),
+                (b"[" * 100, good, 400), (b"{}", {}, 401),
+                (b"{}", {"authorization": "Bearer x"}, 401),
+                (b'{"tenantId":"' + b"x" * 300_000 + b'"}', good, 413)]:
+            connection = http.client.HTTPConnection(host, timeout=20)
+            try:
+                connection.request("POST", "/api/compute/joinTokens/create",
+                                   body, headers)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # the answer came before the body was read
+            answer = connection.getresponse()
+            text = answer.read()
+            self.assertEqual(answer.status, status, (body[:40], text))
+            self.assertIn("code", json.loads(text)["error"])
+            connection.close()
+        self.assertEqual(len(dev.json("nodes", "list")["items"]), 0)
+
+    def test_second_process_and_busy_port(self):
+        dev = self.dev()
+        port = urllib.parse.urlparse(dev.url).port
+        command = [PROGRAMS / "better-compute", "dev", "--once",
+                   "--gateway-port", "0"]
+        second = subprocess.run(
+            [*command, "--data", dev.data, "--api-port", "0"],
+            capture_output=True, text=True, timeout=60)
+        self.assertEqual(second.returncode, 1)
+        self.assertIn("INVALID_STATE", second.stderr)
+        self.assertIn(str(dev.process.pid), second.stderr)
+        busy = subprocess.run(
+            [*command, "--data", self.folder / "other", "--api-port",
+             str(port)], capture_output=True, text=True, timeout=60)
+        self.assertEqual(busy.returncode, 1)
+        self.assertIn("--api-port", busy.stderr)
+
+    def test_damaged_store(self):
+        dev = self.dev()
+        dev.stop()
+        store = dev.data / "journal.db"
+        store.write_bytes(b"not a database, but long enough" * 400)
+        done = subprocess.run(
+            [PROGRAMS / "better-compute", "dev", "--once", "--data",
+             dev.data, "--api-port", "0", "--gateway-port", "0"],
+            capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("journal.db", done.stderr)
+
+    def test_no_secret_in_output_or_store(self):
+        """The canary: a token's secret is nowhere but in its own answer."""
+        dev = self.dev()
+        token = dev.token("canary")["token"]
+        secret = token.split(".")[1]
+        self.machine("m").join(dev, token)
+        self.machine("n").join(dev, token)
+        listed = dev.cli("join-tokens", "list", "--pool", dev.pool, "--all",
+                         "--output", "json")
+        events = dev.cli("events", "list", "--output", "json")
+        dev.stop()
+        for text in (listed, events, "\n".join(dev.lines)):
+            self.assertNotIn(secret, text)
+        for path in dev.data.rglob("*"):
+            if path.is_file():
+                self.assertNotIn(secret.encode(), path.read_bytes(), path)
+
+    def wait_until(self, condition):
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if condition():
+                return
+            time.sleep(0.1)
+        self.fail("it did not come true")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    options, rest = parser.parse_known_args()
+    PROGRAMS = options.bin.resolve()
+    os.environ.pop("BCD_JOIN_TOKEN", None)
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)

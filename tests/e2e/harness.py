@@ -1,0 +1,134 @@
+"""Starts the real programs for end-to-end tests."""
+import json
+import os
+import pathlib
+import queue
+import re
+import signal
+import subprocess
+import threading
+import time
+import uuid
+
+WAIT = 60
+
+
+class Dev:
+    """`better-compute dev` in a folder, until stop()."""
+
+    def __init__(self, programs, data, *options, env=None):
+        self.programs = pathlib.Path(programs)
+        self.data = pathlib.Path(data)
+        self.lines = []
+        self._queue = queue.Queue()
+        self.process = subprocess.Popen(
+            [self.programs / "better-compute", "dev", "--data", self.data,
+             "--api-port", "0", "--gateway-port", "0", *options],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=dict(os.environ, **(env or {})))
+        threading.Thread(target=self._read, daemon=True).start()
+        ready = self.wait_for(r"Ready: API (\S+), gateway (\S+)")
+        self.url, self.gateway = ready.group(1), ready.group(2)
+        text = "\n".join(self.lines)
+        self.tenant = re.search(r"tenant\s+(ten_\w+)", text).group(1)
+        self.pool = re.search(r"pool\s+(pool_\w+)", text).group(1)
+        self.site = re.search(r"site\s+(site_\w+)", text).group(1)
+
+    def _read(self):
+        for line in self.process.stdout:
+            self._queue.put(line.rstrip("\n"))
+        self._queue.put(None)
+        self.process.stdout.close()
+
+    def wait_for(self, pattern):
+        """The first match of a line, past or to come."""
+        for line in self.lines:
+            if match := re.search(pattern, line):
+                return match
+        deadline = time.monotonic() + WAIT
+        while time.monotonic() < deadline:
+            try:
+                line = self._queue.get(timeout=1)
+            except queue.Empty:
+                continue
+            if line is None:
+                break
+            self.lines.append(line)
+            if match := re.search(pattern, line):
+                return match
+        raise AssertionError(f"no line like {pattern!r} in:\n" +
+                             "\n".join(self.lines))
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(timeout=10)
+        assert code == 0, f"dev ended with {code}"
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def cli(self, *arguments, code=0):
+        """Runs better-compute; its standard output, or its error text when
+        another exit code is expected."""
+        env = dict(os.environ, BETTER_COMPUTE_URL=self.url,
+                   BETTER_COMPUTE_CREDENTIAL_FILE=str(
+                       self.data / "root-credential"),
+                   BETTER_COMPUTE_TENANT=self.tenant)
+        done = subprocess.run(
+            [self.programs / "better-compute", *arguments], env=env,
+            capture_output=True, text=True, timeout=WAIT)
+        assert done.returncode == code, \
+            f"{arguments}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+        return done.stdout if code == 0 else done.stderr
+
+    def json(self, *arguments):
+        return json.loads(self.cli(*arguments, "--output", "json"))
+
+    def token(self, key, *options):
+        return self.json("join-tokens", "create", "--pool", self.pool,
+                         "--ttl", "10m", "--key", key, *options)
+
+    def events(self, kind):
+        text = self.cli("events", "list", "--type", kind, "--output", "json")
+        return [json.loads(line) for line in text.splitlines()]
+
+
+class Machine:
+    """A made-up machine with a data folder of its own."""
+
+    def __init__(self, folder, hardware=None):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.hardware = hardware or new_hardware()
+        (self.folder / "hardware.json").write_text(json.dumps(self.hardware))
+
+    def start_join(self, dev, token, env=None):
+        process = subprocess.Popen(
+            [dev.programs / "bcd-fakehw", "join", "--config",
+             dev.data / "bcd" / "config.toml", "--data-dir",
+             self.folder / "data", "--fake-hardware",
+             self.folder / "hardware.json"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+            env=dict(os.environ, **(env or {})))
+        process.stdin.write(token)
+        process.stdin.close()
+        process.stdin = None
+        return process
+
+    def join(self, dev, token, env=None):
+        process = self.start_join(dev, token, env)
+        out, err = process.communicate(timeout=WAIT)
+        return process.returncode, out, err
+
+
+def new_hardware():
+    seed = uuid.uuid4()
+    tail = seed.hex[-6:]
+    return {
+        "productUuid": str(seed),
+        "productSerial": "E2E" + seed.hex[:10].upper(),
+        "macs": [f"3c:ec:ef:{tail[0:2]}:{tail[2:4]}:{tail[4:6]}"],
+        "hostname": "e2e-" + seed.hex[:6],
+    }

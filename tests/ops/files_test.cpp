@@ -1,0 +1,89 @@
+// spec: DESIGN section 11 (secrets only to a new 0600 file); CASES 169.
+#include "ops/cli/files.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+using namespace bc;
+
+namespace {
+
+class folder {
+ public:
+  folder() {
+    char name[] = "/tmp/files-test-XXXXXX";
+    path_ = ::mkdtemp(name);
+  }
+  ~folder() { fs::remove_all(path_); }
+  std::string operator/(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+mode_t mode_of(const std::string& path) {
+  struct stat st {};
+  REQUIRE(::lstat(path.c_str(), &st) == 0);
+  return st.st_mode & 07777;
+}
+
+}  // namespace
+
+TEST_CASE("files: a new secret file is 0600 under any umask (case 169)",
+          "[ops][files]") {
+  folder dir;
+  auto old = ::umask(0);
+  auto written = cli::write_new_secret_file(dir / "secret", "text\n");
+  ::umask(old);
+  REQUIRE(written);
+  CHECK(mode_of(dir / "secret") == 0600);
+  auto back = cli::read_secret_file(dir / "secret");
+  REQUIRE(back);
+  CHECK(back.value().expose_text() == "text");
+}
+
+TEST_CASE("files: nothing at the path is ever written over (case 169)",
+          "[ops][files]") {
+  folder dir;
+  std::ofstream{dir / "file"} << "kept";
+  fs::create_symlink(dir / "file", dir / "link");
+  fs::create_symlink(dir / "nowhere", dir / "dangling");
+  REQUIRE(::mkfifo((dir / "fifo").c_str(), 0600) == 0);
+  fs::create_directory(dir / "folder");
+  for (const char* name : {"file", "link", "dangling", "fifo", "folder"}) {
+    CAPTURE(name);
+    auto made = cli::new_secret_file::create(dir / name);
+    REQUIRE_FALSE(made);
+    CHECK(made.error().code == errc::already_exists);
+  }
+  std::string text;
+  std::ifstream{dir / "file"} >> text;
+  CHECK(text == "kept");
+  CHECK_FALSE(fs::exists(dir / "nowhere"));
+}
+
+TEST_CASE("files: a secret file that is not kept is gone", "[ops][files]") {
+  folder dir;
+  { REQUIRE(cli::new_secret_file::create(dir / "secret")); }
+  CHECK_FALSE(fs::exists(dir / "secret"));
+}
+
+TEST_CASE("files: a secret others can read is refused with what to do",
+          "[ops][files]") {
+  folder dir;
+  std::ofstream{dir / "open"} << "x";
+  for (mode_t mode : {0644, 0640, 0604}) {
+    ::chmod((dir / "open").c_str(), mode);
+    auto read = cli::read_secret_file(dir / "open");
+    REQUIRE_FALSE(read);
+    CHECK(read.error().message.find("chmod 600") != std::string::npos);
+  }
+  ::chmod((dir / "open").c_str(), 0400);
+  CHECK(cli::read_secret_file(dir / "open"));
+  CHECK_FALSE(cli::read_secret_file(dir / "missing"));
+}
