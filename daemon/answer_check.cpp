@@ -89,7 +89,7 @@ result<time_point> check_signed_time(const wire::join_answer& answer,
 
 checked_join check_joined(const wire::join_answer& answer,
                           const expected_answer& expected) {
-  auto failed = [](answer_check c) { return checked_join{c, {}, {}}; };
+  auto failed = [](answer_check c) { return checked_join{c, {}, {}, {}}; };
   if (!body_is_signed(answer, expected))
     return failed(answer_check::signature);
   auto body = wire::decode_joined_body(answer.body);
@@ -106,7 +106,8 @@ checked_join check_joined(const wire::join_answer& answer,
   if (leaf.value().role != expected.role ||
       b.role != pki::role_text(expected.role))
     return failed(answer_check::role);
-  return {answer_check::none, b, leaf.value().not_after};
+  return {answer_check::none, b, leaf.value().not_before,
+          leaf.value().not_after};
 }
 
 checked_deferral check_deferred(const wire::join_answer& answer,

@@ -44,7 +44,8 @@ enum class answer_check {
 struct checked_join {
   answer_check failed = answer_check::none;
   wire::joined_body body;  // meaningful when nothing failed
-  time_point not_after;    // of the leaf
+  time_point not_before;   // of the leaf
+  time_point not_after;
 };
 /// Judges a `joined` answer; `failed` names the first check it does not pass.
 [[nodiscard]] checked_join check_joined(const wire::join_answer& answer,

@@ -11,6 +11,8 @@ namespace bc::daemon {
 namespace {
 
 constexpr int identity_version = 1;
+// How long the join service gives a lost answer again.
+constexpr seconds answer_lifetime{600};
 const std::string identity_name = "identity.json";
 const std::string key_name = "node.key";
 const std::string pending_key_name = "node.key.pending";
@@ -129,6 +131,15 @@ result<pending_request> identity_store::pending() const {
 void identity_store::forget_pending() const noexcept {
   dir_.remove(pending_csr_name);
   dir_.remove(pending_key_name);
+}
+
+bool identity_store::pending_is_recent() const noexcept {
+  auto age = dir_.age(pending_csr_name);
+  return age && *age >= seconds{0} && *age <= answer_lifetime;
+}
+
+void identity_store::refresh_pending() const noexcept {
+  dir_.touch(pending_csr_name);
 }
 
 result<void> identity_store::keep(const pki::private_key& key,

@@ -49,6 +49,10 @@ class identity_store {
   /// presents the same CSR and so gets the stored answer (CASES 14).
   [[nodiscard]] result<pending_request> pending() const;
   void forget_pending() const noexcept;
+  /// Whether the server may still hold an answer to the pending CSR.
+  [[nodiscard]] bool pending_is_recent() const noexcept;
+  /// The pending CSR was sent just now.
+  void refresh_pending() const noexcept;
 
   /// Writes node.key, then identity.json, then forgets the pending pair.
   [[nodiscard]] result<void> keep(const pki::private_key& key,

@@ -47,6 +47,16 @@ milliseconds with_jitter(milliseconds wait) {
   return wait / 2 + wait * part / 2000;
 }
 
+// Text from the other side, for a terminal: nothing that could steer it.
+std::string shown(std::string_view text) {
+  constexpr std::size_t most = 200;
+  std::string out{text.substr(0, most)};
+  for (char& c : out)
+    if (c < ' ' || c > '~')
+      c = '?';
+  return out;
+}
+
 // The one attempt to join: what it holds lives as long as the command.
 class attempt {
  public:
@@ -76,9 +86,11 @@ class attempt {
     auto got = send();
     switch (got.what) {
       case exchange::fate::answered:
+        sent_ = true;
         outcome_unknown_ = true;  // until the answer is known to be genuine
         return judge(got);
       case exchange::fate::lost:
+        sent_ = true;
         outcome_unknown_ = true;
         return retry_or(losses_, join_exit::unreachable, got.why);
       case exchange::fate::unreachable:
@@ -127,7 +139,7 @@ class attempt {
     }
     switch (a.what) {
       case wire::join_answer::kind::joined:
-        return accept(a);
+        return accept(a, *server_time);
       case wire::join_answer::kind::deferred:
         return wait_for_approval(a);
       case wire::join_answer::kind::failed:
@@ -135,11 +147,14 @@ class attempt {
     }
   }
 
-  void accept(const wire::join_answer& answer) {
+  void accept(const wire::join_answer& answer, time_point server_time) {
     auto checked = check_joined(answer, expected_);
     if (checked.failed != answer_check::none)
       return finish(join_exit::untrusted,
                     check_failed(answer_check_text(checked.failed)));
+    // An answer kept back for long is no identity any more.
+    if (server_time < checked.not_before || server_time >= checked.not_after)
+      return finish(join_exit::untrusted, check_failed("validity"));
     const auto& b = checked.body;
     identity who{b.node_id,
                  b.site_id,
@@ -164,7 +179,7 @@ class attempt {
                     check_failed(answer_check_text(checked.failed)));
     finish(join_exit::refused,
            "a person must approve this machine first: request " +
-               checked.body.request_id + ", CSR " + short_hash());
+               shown(checked.body.request_id) + ", CSR " + short_hash());
   }
 
   void failed(const wire::join_answer& answer,
@@ -173,25 +188,23 @@ class attempt {
       case errc::access_denied:
         return refused(*server_time);
       case errc::conflict:
-        return retry_or(
-            conflicts_, join_exit::conflict,
-            "another join of this machine was faster: " + answer.message);
+        return retry_or(conflicts_, join_exit::conflict,
+                        "another join of this machine was faster: " +
+                            shown(answer.message));
       case errc::invalid_config:
-        outcome_unknown_ = request_.from_earlier_run || losses_ > 0;
         return finish(join_exit::server_config,
                       "the server cannot serve joins (INVALID_CONFIG): " +
-                          answer.message);
+                          shown(answer.message));
       case errc::invalid_input:
-        outcome_unknown_ = request_.from_earlier_run || losses_ > 0;
         return finish(join_exit::refused,
                       "the server did not understand the request "
                       "(INVALID_INPUT): " +
-                          answer.path + " " + answer.message);
+                          shown(answer.path) + " " + shown(answer.message));
       default:
-        return retry_or(losses_, join_exit::unreachable,
+        return retry_or(losses_, join_exit::unavailable,
                         "the server cannot join machines now (" +
                             std::string{wire_text(answer.code)} +
-                            "): " + answer.message);
+                            "): " + shown(answer.message));
     }
   }
 
@@ -205,7 +218,9 @@ class attempt {
       offset_ = off;
       return;
     }
-    outcome_unknown_ = false;
+    // Perhaps another token was given this time, and the answer to the one
+    // that admitted this CSR can still be had.
+    outcome_unknown_ = request_.from_earlier_run && store_.pending_is_recent();
     finish(join_exit::refused,
            std::string{wire::refused_message} + "\nCSR " + short_hash());
   }
@@ -228,6 +243,8 @@ class attempt {
   void finish(join_exit code, std::string message) {
     if (!outcome_unknown_)
       store_.forget_pending();
+    else if (sent_ && code != join_exit::refused)
+      store_.refresh_pending();
     done_ = ended(code, std::move(message));
   }
 
@@ -254,6 +271,7 @@ class attempt {
   const pending_request& request_;
   const expected_answer expected_;
   bool outcome_unknown_;
+  bool sent_ = false;
   int losses_ = 0;
   int conflicts_ = 0;
   milliseconds offset_{0};

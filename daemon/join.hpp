@@ -18,11 +18,12 @@ enum class join_exit {
   joined = 0,         // or joined already
   refused = 1,        // or waiting for a person's approval
   usage = 2,          // arguments, configuration or token text
-  unreachable = 3,    // no gateway, or it stays UNAVAILABLE
+  unreachable = 3,    // no gateway
   untrusted = 4,      // a pin or a check of the answer failed
   server_config = 5,  // the server answered INVALID_CONFIG
   conflict = 6,       // CONFLICT, also after retries
   local = 7,          // data folder, lock, hardware identifiers
+  unavailable = 8,    // the server stays UNAVAILABLE
 };
 
 struct join_outcome {

@@ -27,11 +27,12 @@ constexpr const char* join_help =
     "  0  joined, or joined already\n"
     "  1  refused, or waiting for a person's approval\n"
     "  2  wrong arguments, configuration or token text\n"
-    "  3  the gateway cannot be reached, or joins are unavailable now\n"
+    "  3  the gateway cannot be reached\n"
     "  4  a pin or a check of the answer failed\n"
     "  5  the server is not configured for joins\n"
     "  6  another join of this machine was faster, also after retries\n"
-    "  7  the data folder, another bcd, or the hardware identifiers";
+    "  7  the data folder, another bcd, or the hardware identifiers\n"
+    "  8  the server cannot join machines now";
 
 int complain(const std::string& message) {
   std::fprintf(stderr, "bcd: %s\n", message.c_str());

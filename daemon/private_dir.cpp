@@ -175,4 +175,18 @@ void private_dir::remove(const std::string& name) const noexcept {
   ::unlinkat(dir_, name.c_str(), 0);
 }
 
+std::optional<seconds> private_dir::age(
+    const std::string& name) const noexcept {
+  struct stat about {};
+  timespec now{};
+  if (::fstatat(dir_, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0 ||
+      ::clock_gettime(CLOCK_REALTIME, &now) != 0)
+    return std::nullopt;
+  return seconds{now.tv_sec - about.st_mtim.tv_sec};
+}
+
+void private_dir::touch(const std::string& name) const noexcept {
+  ::utimensat(dir_, name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
 }  // namespace bc::daemon

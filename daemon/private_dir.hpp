@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/bytes.hpp"
+#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/secret_bytes.hpp"
 
@@ -31,6 +32,11 @@ class private_dir {
   [[nodiscard]] result<void> write(const std::string& name,
                                    byte_view content) const;
   void remove(const std::string& name) const noexcept;
+  /// Since the file was written or touched, by the machine's clock: negative
+  /// when that was set back. nullopt when there is no such file.
+  [[nodiscard]] std::optional<seconds> age(
+      const std::string& name) const noexcept;
+  void touch(const std::string& name) const noexcept;
 
  private:
   private_dir(int dir, int lock, std::string path)

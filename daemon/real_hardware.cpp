@@ -1,3 +1,4 @@
+#include "base/encoding.hpp"
 #include "daemon/hardware.hpp"
 
 #include <array>
@@ -15,7 +16,9 @@ class machine final : public hardware_source {
       if (auto mac = permanent_mac(nic))
         claims.macs.push_back(*mac);
     std::array<char, 256> name{};
-    if (::gethostname(name.data(), name.size() - 1) == 0)
+    // The kernel takes any bytes for a name; the protocol takes text.
+    if (::gethostname(name.data(), name.size() - 1) == 0 &&
+        is_utf8(name.data()))
       claims.hostname = name.data();
     return std::move(claims);
   }

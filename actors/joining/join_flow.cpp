@@ -45,6 +45,7 @@ void join_run::start() {
                                 decoded.error().path));
   request_ = std::move(decoded).value();
   csr_sha256_ = pki::sha256(request_.csr);
+  asked_at_ = streams_->now();
   owner_ = env_->root_tenant;
   hardware_ =
       pki::derive_hardware_key(pki::normalise(to_hardware(request_.hardware)));
@@ -225,8 +226,10 @@ void join_run::refuse(refusal_reason reason) {
     env_->refused(
         {owner_, reason, std::string{known_attestor(request_.attestor)},
          request_.role, to_hex(csr_sha256_), hardware_.hex, call_.correlation});
-  finish(signer().failed(errc::access_denied, wire::refused_message,
-                         streams_->now()));
+  // Signed as of before the work: the time of the refusal itself would tell how
+  // far the join came, which holding it back is to hide.
+  finish(
+      signer().failed(errc::access_denied, wire::refused_message, asked_at_));
 }
 
 void join_run::unavailable() {

@@ -108,6 +108,7 @@ class join_run : public std::enable_shared_from_this<join_run> {
   join_call call_;
   std::function<void(wire::join_answer)> done_;
 
+  time_point asked_at_;
   wire::join_request request_;
   pki::sha256_digest csr_sha256_{};
   std::optional<pki::csr> csr_;

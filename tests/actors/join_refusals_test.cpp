@@ -159,6 +159,33 @@ TEST_CASE("join: each refusal in its order, to its tenant, with one answer") {
   }
 }
 
+// Each look at it takes a millisecond, as if each step did.
+class busy_clock final : public clock {
+ public:
+  [[nodiscard]] time_point now() const override {
+    return from_millis(to_millis(start_of_time) + ++looks_);
+  }
+
+ private:
+  mutable std::int64_t looks_ = 0;
+};
+
+TEST_CASE("join: a refusal's signed time does not tell how far it came") {
+  join_world w;
+  auto known = make_machine(1);
+  REQUIRE(joined(w.join(known, w.mint_token().text())));
+  for (std::size_t n = 0; n < rows.size(); ++n) {
+    CAPTURE(n);
+    auto a = make_attempt(w, n, known);
+    busy_clock time;
+    w.ledger = std::make_shared<sync_ledger>(*w.journal, time);
+    auto got = w.join(a.request);
+    CHECK(got.answer.code == errc::access_denied);
+    REQUIRE(got.answer.time.has_value());
+    CHECK(got.answer.time->time_ms == to_millis(start_of_time) + 1);
+  }
+}
+
 TEST_CASE("join: every reason the service can give stands in the table") {
 #define BC_X(name, attestor, text)                               \
   CHECK(std::any_of(rows.begin(), rows.end(), [](const row& r) { \

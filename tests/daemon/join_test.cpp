@@ -129,14 +129,16 @@ TEST_CASE(
     "join: a new process presents the same CSR while the outcome is "
     "unknown (case 14)") {
   world w;
+  auto code = join_exit::unreachable;
   SECTION("the connection was lost") {
     w.fate(exchange::fate::lost, 4);
   }
   SECTION("the server is unavailable") {
+    code = join_exit::unavailable;
     w.answer(errc::unavailable, 4);
   }
   auto outcome = w.join();
-  CHECK(outcome.exit_code == join_exit::unreachable);
+  CHECK(outcome.exit_code == code);
   CHECK(w.gateway.requests.size() == 4);
   CHECK(w.pending());
   // Not reached at all: what is unknown stays unknown.
@@ -176,7 +178,10 @@ TEST_CASE("join: CONFLICT is retried three times with the same CSR") {
 
 TEST_CASE("join: each failure has its exit code and message") {
   world w;
+  // An answer that nobody signed does not tell what became of the join.
+  bool unknown = false;
   SECTION("the server has no join keys") {
+    unknown = true;
     w.gateway.script.push_back([](auto& g, const auto& r) {
       auto a = g.failed(errc::invalid_config, r, "no join keys");
       a.time.reset();  // it cannot sign
@@ -187,6 +192,7 @@ TEST_CASE("join: each failure has its exit code and message") {
     CHECK_THAT(outcome.message, Catch::Contains("no join keys"));
   }
   SECTION("the server does not understand us") {
+    unknown = true;
     w.answer(errc::invalid_input);
     auto outcome = w.join();
     CHECK(outcome.exit_code == join_exit::refused);
@@ -228,7 +234,7 @@ TEST_CASE("join: each failure has its exit code and message") {
     CHECK(w.join().exit_code == join_exit::usage);
   }
   CHECK_FALSE(w.wrote("node.key"));
-  CHECK_FALSE(w.pending());
+  CHECK(w.pending() == unknown);
 }
 
 TEST_CASE(
