@@ -38,7 +38,8 @@ api_service_actor spawn_api_service(caf::actor_system& system,
   return system.spawn(api_service, std::move(others), std::move(flow));
 }
 
-api_reply no_api_answer(front_door<api_reply>::trouble why) {
+api_reply no_api_answer(front_door<api_reply>::trouble why,
+                        const std::string& request_id) {
   using trouble = front_door<api_reply>::trouble;
   json::writer out;
   out.begin_object().key("error").begin_object();
@@ -47,6 +48,7 @@ api_reply no_api_answer(front_door<api_reply>::trouble why) {
                        : why == trouble::overloaded
                            ? "the server is overloaded; retry"
                            : "the server lost the call; retry");
+  out.field("requestId", request_id);
   out.end_object().end_object();
   return {http_status(errc::unavailable), out.str()};
 }

@@ -17,6 +17,7 @@ using api_flow = std::function<void(std::shared_ptr<ledger>, api_call,
                                                   api_flow flow);
 
 /// What a call is answered whose flow never ran to its end.
-[[nodiscard]] api_reply no_api_answer(front_door<api_reply>::trouble why);
+[[nodiscard]] api_reply no_api_answer(front_door<api_reply>::trouble why,
+                                      const std::string& request_id);
 
 }  // namespace bc::actors

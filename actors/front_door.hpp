@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -21,8 +22,11 @@ class front_door : public std::enable_shared_from_this<front_door<Reply>> {
   using callback = std::function<void(Reply)>;
   enum class trouble { overloaded, stopping, lost };
 
-  /// `refuse` makes the answer to a call that cannot have another.
-  front_door(std::size_t limit, std::function<Reply(trouble)> refuse)
+  /// Makes the answer to a call that cannot have another; the text is the
+  /// call's request id.
+  using refusal = std::function<Reply(trouble, const std::string&)>;
+
+  front_door(std::size_t limit, refusal refuse)
       : limit_(limit), refuse_(std::move(refuse)) {}
 
   /// One call inside; dropped without an answer, it is answered `lost`.
@@ -41,19 +45,20 @@ class front_door : public std::enable_shared_from_this<front_door<Reply>> {
   };
 
   /// Null when the call was refused at once, its callback run.
-  [[nodiscard]] std::shared_ptr<ticket> admit(callback done) {
+  [[nodiscard]] std::shared_ptr<ticket> admit(callback done,
+                                              std::string request_id = {}) {
     auto why = trouble::stopping;
     {
       std::lock_guard lock{mutex_};
       if (!closed_ && inside_.size() < limit_) {
         auto id = ++last_;
-        inside_.emplace(id, std::move(done));
+        inside_.emplace(id, guest{std::move(done), std::move(request_id)});
         return std::make_shared<ticket>(this->shared_from_this(), id);
       }
       if (!closed_)
         why = trouble::overloaded;
     }
-    done(refuse_(why));
+    done(refuse_(why, request_id));
     return nullptr;
   }
 
@@ -73,32 +78,39 @@ class front_door : public std::enable_shared_from_this<front_door<Reply>> {
 
   /// Answers everybody still inside.
   void refuse_the_rest() {
-    std::unordered_map<std::uint64_t, callback> rest;
+    std::unordered_map<std::uint64_t, guest> rest;
     {
       std::lock_guard lock{mutex_};
       rest.swap(inside_);
     }
-    for (auto& [id, done] : rest)
-      call(done, trouble::stopping);
+    for (auto& [id, one] : rest)
+      refuse(one, trouble::stopping);
     left_.notify_all();
   }
 
  private:
+  struct guest {
+    callback done;
+    std::string request_id;
+  };
+
   void answer(std::uint64_t id, Reply reply) {
-    if (auto done = take(id)) {
-      call(done, std::move(reply));
+    if (auto one = take(id); one.done) {
+      call(one.done, std::move(reply));
       leave();
     }
   }
 
   void give_up(std::uint64_t id, trouble why) {
-    if (auto done = take(id)) {
-      call(done, why);
+    if (auto one = take(id); one.done) {
+      refuse(one, why);
       leave();
     }
   }
 
-  void call(const callback& done, trouble why) { call(done, refuse_(why)); }
+  void refuse(const guest& one, trouble why) {
+    call(one.done, refuse_(why, one.request_id));
+  }
 
   // The callback is another's code: what it throws is its loss.
   void call(const callback& done, Reply reply) noexcept {
@@ -109,15 +121,15 @@ class front_door : public std::enable_shared_from_this<front_door<Reply>> {
     }
   }
 
-  callback take(std::uint64_t id) {
+  guest take(std::uint64_t id) {
     std::lock_guard lock{mutex_};
     auto found = inside_.find(id);
     if (found == inside_.end())
-      return nullptr;
-    auto done = std::move(found->second);
+      return {};
+    auto one = std::move(found->second);
     inside_.erase(found);
     ++answering_;
-    return done;
+    return one;
   }
 
   void leave() {
@@ -127,13 +139,13 @@ class front_door : public std::enable_shared_from_this<front_door<Reply>> {
   }
 
   const std::size_t limit_;
-  const std::function<Reply(trouble)> refuse_;
+  const refusal refuse_;
   std::mutex mutex_;
   std::condition_variable left_;
   bool closed_ = false;
   std::uint64_t last_ = 0;
   std::size_t answering_ = 0;
-  std::unordered_map<std::uint64_t, callback> inside_;
+  std::unordered_map<std::uint64_t, guest> inside_;
 };
 
 }  // namespace bc::actors

@@ -16,6 +16,7 @@ using join_flow = std::function<void(std::shared_ptr<ledger>, join_call,
                                                     join_flow flow);
 
 /// What a join is answered whose flow never ran to its end.
-[[nodiscard]] join_reply no_answer(front_door<join_reply>::trouble why);
+[[nodiscard]] join_reply no_answer(front_door<join_reply>::trouble why,
+                                   const std::string&);
 
 }  // namespace bc::actors

@@ -7,6 +7,7 @@
 #include <caf/typed_response_promise.hpp>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <deque>
 #include <thread>
 
@@ -124,7 +125,7 @@ struct writer_state {
       if (--tries > 0)
         std::this_thread::sleep_for(options.lookup_pause);
     }
-    outcome_is_unknown = true;
+    catch_up_is_due = true;
     return fail(errc::unavailable, "The outcome is not known; retry", {},
                 "batch " + b.id.str());
   }
@@ -134,13 +135,31 @@ struct writer_state {
     for (const auto& o : outcomes)
       if (o.has_value())
         if (auto* done = std::get_if<events::appended>(&o.value()))
-          fresh->insert(fresh->end(), done->events.begin(), done->events.end());
-    if (!fresh->empty() && fresh->front().position > published + 1)
-      read_unpublished(fresh->front().position - 1);
+          for (const auto& e : done->events)
+            if (e.position > published)  // not a batch that came again
+              fresh->push_back(e);
     if (!fresh->empty())
-      hand_out(std::move(fresh));
-    if (std::exchange(outcome_is_unknown, false))
+      publish_events(std::move(fresh));
+    if (std::exchange(catch_up_is_due, false))
       self->delayed_send(self, catch_up_pause, catch_up{});
+  }
+
+  void publish_events(std::shared_ptr<std::vector<events::envelope>> fresh) {
+    auto next = published;
+    if (std::ranges::all_of(
+            *fresh, [&](const auto& e) { return e.position == ++next; })) {
+      hand_out(std::move(fresh));
+      return;
+    }
+    auto last = std::ranges::max(*fresh, {}, &events::envelope::position);
+    read_unpublished(last.position);
+    if (published >= last.position)
+      return;
+    // The actors hear of these now, because their askers do; of all of them,
+    // in order, when the journal can be read.
+    catch_up_is_due = true;
+    if (registry)
+      self->send(registry, committed{std::move(fresh)});
   }
 
   // What a commit of unknown outcome, or another process, wrote.
@@ -203,7 +222,7 @@ struct writer_state {
   std::deque<events::batch> batches;
   std::deque<waiting_batch> waiting;  // one for each of `batches`
   bool flush_is_due = false;
-  bool outcome_is_unknown = false;
+  bool catch_up_is_due = false;
   std::uint64_t published = 0;  // position of the last event handed out
 };
 

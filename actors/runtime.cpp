@@ -64,7 +64,7 @@ class caf_runtime final : public runtime, join_port, api_port {
   }
 
   void call(api_call call, std::function<void(api_reply)> done) override {
-    auto ticket = api_door_->admit(std::move(done));
+    auto ticket = api_door_->admit(std::move(done), call.request_id);
     if (ticket)
       caf::anon_send(next(cast_.apis),
                      api_work{std::move(call), std::move(ticket)});

@@ -66,6 +66,9 @@ struct stream_state {
               took(page.value);
             },
             [this](const caf::error&) {
+              // The reader is gone: to try again would keep the server from
+              // its end.
+              owes_follow_up = false;
               failed(fail(errc::unavailable, "The server is stopping"));
             });
   }

@@ -8,6 +8,10 @@ namespace bc::events::detail {
 
 namespace {
 
+// How long a claim is kept after its end, so that a clock set back a little
+// does not find it gone too early.
+constexpr seconds purge_margin{3600};
+
 /// What a batch that holds will do to the folds; null: the claim goes.
 struct changes {
   std::map<std::string, std::optional<claim_holder>, std::less<>> claims;
@@ -273,6 +277,9 @@ result<bool> group_writer::finish() {
   BC_TRYV(tables_.add_commit(
       {head_.row.commit, head_.row.position, head_.row.link}));
   BC_TRYV(tables_.set_head(head_));
+  // More than a group can add, so that the table does not grow for ever, and
+  // few enough not to hold the group up.
+  BC_TRYV(tables_.purge_claims(now_ - purge_margin, 16 + 2 * hashes_.size()));
   return true;
 }
 

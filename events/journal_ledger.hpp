@@ -79,6 +79,9 @@ class ledger {
   /// nullopt: the row goes.
   [[nodiscard]] virtual result<void> set_claim(
       std::string_view claim, const std::optional<claim_holder>& holder) = 0;
+  /// Forgets claims that expired before this time, at most so many.
+  [[nodiscard]] virtual result<void> purge_claims(time_point before,
+                                                  std::size_t most) = 0;
   [[nodiscard]] virtual result<void> set_budget(std::string_view budget,
                                                 const budget_row& row) = 0;
   [[nodiscard]] virtual result<void> set_limiter(std::string_view stream,

@@ -136,6 +136,16 @@ result<void> memory_ledger::set_claim(
   return ok();
 }
 
+result<void> memory_ledger::purge_claims(time_point before, std::size_t most) {
+  std::vector<std::string> old;
+  for (const auto& [claim, holder] : claims_)
+    if (old.size() < most && holder.expires_at && *holder.expires_at < before)
+      old.push_back(claim);
+  for (const auto& claim : old)
+    set(claims_, claim, {});
+  return ok();
+}
+
 result<void> memory_ledger::set_budget(std::string_view budget,
                                        const budget_row& row) {
   set(budgets_, budget, row);

@@ -49,6 +49,7 @@ class memory_ledger final : public ledger {
   result<void> set_head(const head_state& head) override;
   result<void> set_claim(std::string_view claim,
                          const std::optional<claim_holder>& holder) override;
+  result<void> purge_claims(time_point before, std::size_t most) override;
   result<void> set_budget(std::string_view budget,
                           const budget_row& row) override;
   result<void> set_limiter(std::string_view stream, std::uint64_t version,

@@ -174,6 +174,25 @@ struct connection::impl {
   }
 };
 
+namespace {
+
+// SQLite keeps another mode without an error where it cannot have WAL (a file
+// system without shared memory).
+result<void> make_durable(connection& db) {
+  {
+    BC_TRY(set, db.prepare("pragma journal_mode = wal"));
+    BC_TRYV(set.step());
+    if (auto is = set.text(0); is != "wal")
+      return fail(errc::invalid_config,
+                  "the database cannot use a write-ahead log here; keep it on "
+                  "a local file system",
+                  {}, "journal_mode " + is);
+  }
+  return db.execute("pragma synchronous = full");
+}
+
+}  // namespace
+
 connection::connection(std::unique_ptr<impl> i) : impl_(std::move(i)) {}
 
 connection::~connection() = default;
@@ -194,9 +213,7 @@ result<std::unique_ptr<connection>> connection::open(const std::string& path,
   sqlite3_busy_timeout(i->db, busy_timeout_ms);
   std::unique_ptr<connection> db{new connection{std::move(i)}};
   if (write) {
-    BC_TRYV(
-        db->execute("pragma journal_mode = wal;"
-                    "pragma synchronous = full;"));
+    BC_TRYV(make_durable(*db));
   }
   return db;
 }

@@ -6,6 +6,7 @@
 #include "events/sqlite_migrations.hpp"
 #include "events/store_lock.hpp"
 
+#include <csignal>
 #include <mutex>
 #include <utility>
 
@@ -189,12 +190,17 @@ result<void> end_old_lease(sqlite::connection& db, time_point now) {
 fault naming(fault f, const std::string& path) {
   if (f.message.find(path) == std::string::npos)
     f.message = path + ": " + f.message;
+  if (f.code == errc::internal)
+    f.message += "; restore it from a backup";
   return f;
 }
 
 result<std::unique_ptr<journal>> open(const std::string& path,
                                       const clock& time,
                                       inline_projector* projector) {
+  // Past the limit of a process on its files a write is to be a fault, as on a
+  // full disk, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   BC_TRY(lock, detail::store_lock::take(path));
   BC_TRY(writer, sqlite::connection::open(path, sqlite::mode::read_write));
   BC_TRYV(detail::migrate(*writer, time.now()));

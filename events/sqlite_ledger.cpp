@@ -286,6 +286,13 @@ result<void> sqlite_ledger::set_claim(
   return insert.run();
 }
 
+result<void> sqlite_ledger::purge_claims(time_point before, std::size_t most) {
+  BC_TRY(erase, db_.prepare("delete from claims where claim in (select claim "
+                            "from claims where expires_ms < ? "
+                            "order by expires_ms limit ?)"));
+  return erase.bind(1, to_millis(before)).bind(2, to_limit(most)).run();
+}
+
 result<void> sqlite_ledger::set_budget(std::string_view budget,
                                        const budget_row& row) {
   BC_TRY(insert,

@@ -139,7 +139,12 @@ result<void> check_store(sqlite::connection& db, const std::string& path) {
   BC_TRY(quick, db.prepare("pragma quick_check(1)"));
   BC_TRY(row, quick.step());
   auto found = row ? quick.text(0) : "no answer";
-  return found == "ok" ? result<void>{ok()} : damaged(found);
+  if (found == "ok")
+    return ok();
+  // The first line only names the database.
+  if (auto end = found.find('\n'); end != std::string::npos)
+    found.erase(0, end + 1);
+  return damaged(found);
 }
 
 }  // namespace bc::events::detail

@@ -1,6 +1,8 @@
 // Stream actors: loading, following commits, refusing what they do not know,
 // adoption (spec: DESIGN 3, 4 and 8).
 
+#include "actors/stream.hpp"
+
 #include "actors/stream_fold.hpp"
 #include "tests/actors/actor_fixture.hpp"
 #include "tests/actors/sample_events.hpp"
@@ -251,6 +253,20 @@ TEST_CASE_METHOD(stream_fixture,
   CHECK(events_in(left[0]) == 2);
   CHECK(events_in(left[1]) == 1);  // not asked for: its row says adopted
   CHECK(events_in(left[2]) == 2);
+}
+
+TEST_CASE_METHOD(stream_fixture,
+                 "stream: without its reader it waits for nothing more",
+                 "[actors]") {
+  start();
+  auto reader = actors::spawn_journal_reader(
+      system, {&journal, nullptr, actors::threading::shared});
+  auto alone = own(
+      actors::spawn_stream(system, node_stream, {writer, reader, &time, 1000}));
+  caf::anon_send_exit(reader, caf::exit_reason::user_shutdown);
+  run();
+  CHECK_FALSE(ask<void>(alone, actors::settle{node_stream}).has_value());
+  CHECK_FALSE(sched.has_pending_timeout());
 }
 
 TEST_CASE("stream fold: a hole is refused", "[actors]") {

@@ -50,6 +50,8 @@ class watched_journal final : public events::journal {
   }
   result<std::vector<events::envelope>> read_all(std::uint64_t after,
                                                  std::size_t limit) override {
+    if (lose_reads)
+      return fail(errc::unavailable, "the store does not answer");
     return inner_.read_all(after, limit);
   }
   result<events::head_row> head() override { return inner_.head(); }

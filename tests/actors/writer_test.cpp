@@ -192,5 +192,39 @@ TEST_CASE_METHOD(actor_fixture,
     CHECK(published[i].position == i + 1);
 }
 
+TEST_CASE_METHOD(actor_fixture,
+                 "writer: what cannot be read back yet is published when it "
+                 "can be, once, in order",
+                 "[actors]") {
+  start();
+  journal.lose_answers = true;
+  journal.lose_outcomes = true;
+  REQUIRE_FALSE(append(tenant_batch(some_id<tenant_id>())).has_value());
+  journal.lose_answers = false;
+  journal.lose_outcomes = false;
+  journal.lose_reads = true;
+  CHECK(is_appended(append(tenant_batch(some_id<tenant_id>()))));
+  advance(seconds{2});
+  journal.lose_reads = false;
+  advance(seconds{2});
+  REQUIRE(published.size() == 2);
+  CHECK(published[0].position == 1);
+  CHECK(published[1].position == 2);
+}
+
+TEST_CASE_METHOD(actor_fixture,
+                 "writer: a batch that comes again is not published again",
+                 "[actors]") {
+  start();
+  auto first = tenant_batch(some_id<tenant_id>());
+  CHECK(is_appended(append(first)));
+  CHECK(is_appended(append(tenant_batch(some_id<tenant_id>()))));
+  CHECK(is_appended(append(first)));
+  CHECK(is_appended(append(tenant_batch(some_id<tenant_id>()))));
+  REQUIRE(published.size() == 3);
+  for (std::size_t i = 0; i < published.size(); ++i)
+    CHECK(published[i].position == i + 1);
+}
+
 }  // namespace
 }  // namespace bc::test

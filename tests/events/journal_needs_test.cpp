@@ -121,6 +121,20 @@ TEMPLATE_TEST_CASE("journal: a claim expires by the store's clock", "[journal]",
   check_verifies(*s.store);
 }
 
+TEMPLATE_TEST_CASE("journal: a claim forgotten after its end changes nothing",
+                   "[journal]", memory_store, sqlite_store) {
+  TestType s;
+  won(append(*s.store, one("n:1", claiming(take("proof:1", start + 120s)))));
+  won(append(*s.store, one("n:1", claiming(take("hw:1")))));
+  s.time.advance(2h);
+  won(append(*s.store, one("a:1")));
+  CHECK_FALSE(s->holder("proof:1").value());
+  CHECK(s->holder("hw:1").value());
+  won(append(*s.store, one("n:1", claiming(release("proof:1")))));
+  won(append(*s.store, one("n:2", claiming(take("proof:1")))));
+  check_verifies(*s.store);
+}
+
 TEMPLATE_TEST_CASE("journal: an explicit claim need takes nothing", "[journal]",
                    JOURNAL_STORES) {
   TestType s;

@@ -1,6 +1,8 @@
 // The SQL connection layer.
 #include "tests/support/journal_suite.hpp"
 
+#include <filesystem>
+
 using namespace bc;
 using namespace bc::events::testing;
 
@@ -77,4 +79,28 @@ TEST_CASE("sqlite: faults tell the machine from the data", "[sqlite]") {
   CHECK(sqlite::connection::open(dir.file("no.db"), sqlite::mode::read_only)
             .error()
             .code == errc::invalid_config);
+}
+
+TEST_CASE("sqlite: a writer has its log and waits for the disk", "[sqlite]") {
+  temp_dir dir;
+  auto db = fresh(dir);
+  auto setting = [&](std::string_view pragma) {
+    auto query = db->prepare(pragma).value();
+    REQUIRE(query.step().value());
+    return query.text(0);
+  };
+  CHECK(setting("pragma journal_mode") == "wal");
+  CHECK(setting("pragma synchronous") == "2");
+}
+
+TEST_CASE("sqlite: a place that cannot have the log is refused", "[sqlite]") {
+  temp_dir dir;
+  auto before = std::filesystem::current_path();
+  std::filesystem::current_path(
+      std::filesystem::path{dir.file("x")}.parent_path());
+  // SQLite keeps this one in memory, whatever stands on the disk.
+  auto db = sqlite::connection::open(":memory:", sqlite::mode::read_write);
+  std::filesystem::current_path(before);
+  REQUIRE_FALSE(db);
+  CHECK(db.error().code == errc::invalid_config);
 }

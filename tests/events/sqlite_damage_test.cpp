@@ -163,7 +163,11 @@ TEST_CASE("sqlite store: a damaged file is INTERNAL with what is wrong",
       text.replace(at, 4096, 4096, '\xa5');
       write_file(s.path, text);
       INFO(at);
-      CHECK(open_fails(s.path).code == errc::internal);
+      auto why = open_fails(s.path);
+      CHECK(why.code == errc::internal);
+      // One line, with what to do.
+      CHECK(why.message.find('\n') == std::string::npos);
+      CHECK_THAT(why.message, Catch::EndsWith("; restore it from a backup"));
     }
   }
   SECTION("a table is missing") {

@@ -182,3 +182,60 @@ TEST_CASE("sqlite store: a path that cannot be opened is INVALID_CONFIG",
   REQUIRE_FALSE(folder);
   CHECK(folder.error().code == errc::invalid_config);
 }
+
+TEST_CASE("sqlite store: the limit of a process on its files is a fault",
+          "[sqlite]") {
+  sqlite_store s;
+  s.close();
+  auto code = in_child([&] {
+    std::signal(SIGXFSZ, SIG_DFL);
+    auto opened = open_sqlite_journal(s.path, s.time, nullptr);
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    auto all = limit.rlim_cur;
+    limit.rlim_cur = 4096;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    std::vector group{one("a:1")};
+    auto full = opened.value()->append(group);
+    limit.rlim_cur = all;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    auto again = opened.value()->append(group);
+    ::_exit(!full && full.error().code == errc::unavailable && again ? 7 : 8);
+  });
+  CHECK(code == 7);
+  s.open();
+  CHECK(everything(*s.store).size() == 1);
+  check_verifies(*s.store);
+}
+
+TEST_CASE("sqlite store: claims are forgotten some time after their end",
+          "[sqlite]") {
+  sqlite_store s;
+  auto claims = [&] {
+    auto db = sqlite::connection::open(s.path, sqlite::mode::read_only);
+    auto query = db.value()->prepare("select count(*) from claims").value();
+    REQUIRE(query.step().value());
+    return query.number(0);
+  };
+  for (int i = 0; i < 40; ++i) {
+    auto name = std::to_string(i);
+    won(append(*s.store, one("n:" + name,
+                             claiming(take("answer:" + name, start + 600s)))));
+  }
+  won(append(*s.store, one("n:x", claiming(take("hw:1")))));
+  CHECK(claims() == 41);
+  s.time.advance(3600s);  // over, but a clock may be set back
+  won(append(*s.store, one("a:1")));
+  CHECK(claims() == 41);
+  s.time.advance(601s);
+  // A few with each group; one that holds is never touched.
+  won(append(*s.store, one("a:1")));
+  CHECK(claims() == 41 - 18);
+  check_verifies(*s.store);
+  won(append(*s.store, one("a:1")));
+  won(append(*s.store, one("a:1")));
+  CHECK(claims() == 1);
+  CHECK(s->holder("hw:1").value()->stream == "n:x");
+  won(append(*s.store, one("n:y", claiming(take("answer:1", start + 9000s)))));
+  check_verifies(*s.store);
+}
