@@ -28,6 +28,9 @@ enum class errc {
 /// The code's text on every wire, for example "INVALID_INPUT".
 [[nodiscard]] std::string_view wire_text(errc code) noexcept;
 
+/// The code of a wire text; INTERNAL for one that is not in the catalogue.
+[[nodiscard]] errc errc_of(std::string_view text) noexcept;
+
 /// The HTTP status an answer with this code has.
 [[nodiscard]] int http_status(errc code) noexcept;
 

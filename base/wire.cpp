@@ -85,15 +85,6 @@ result<std::vector<bytes>> base64_list(const json::reader& from,
   return out;
 }
 
-errc code_of(std::string_view text) {
-#define BC_X(name, wire, status) \
-  if (text == wire)              \
-    return errc::name;
-  BC_ERRC(BC_X)
-#undef BC_X
-  return errc::internal;
-}
-
 void put_signed_time(json::writer& out, const join_answer& answer) {
   if (!answer.time)
     return;
@@ -264,7 +255,7 @@ result<join_answer> decode_join_answer(int status, std::string_view body) {
     BC_TRY(code, error.text("code"));
     BC_TRY(message, error.text("message"));
     BC_TRY(path, error.optional_text("path"));
-    out.code = code_of(code);
+    out.code = errc_of(code);
     out.message = message;
     out.path = path.value_or("");
   } else {

@@ -38,9 +38,8 @@ fault fault_of(const json::document& answer, int status) {
                 "the server answered HTTP " + std::to_string(status));
   auto code = error.value().text("code");
   auto message = error.value().text("message");
-  auto out = fail(errc::internal, message ? message.value() : "");
-  if (code)
-    out.detail = code.value();
+  auto out = fail(code ? errc_of(code.value()) : errc::internal,
+                  message ? message.value() : "");
   if (error.value().has("details") && error.value().raw()["details"].IsArray())
     for (const auto& d : error.value().raw()["details"].GetArray())
       if (d.IsObject() && d.HasMember("path") && d["path"].IsString())
@@ -78,7 +77,7 @@ void add_tenant_option(CLI::App& command, context& ctx) {
 }
 
 void report(context& ctx, const fault& f, int exit_code) {
-  auto code = f.detail.empty() ? std::string{wire_text(f.code)} : f.detail;
+  std::string code{wire_text(f.code)};
   auto where = f.path.empty() ? std::string{} : f.path + ": ";
   std::fprintf(stderr, "better-compute: %s: %s%s\n", code.c_str(),
                where.c_str(), f.message.c_str());
@@ -103,8 +102,7 @@ std::optional<json::document> call(context& ctx, std::string_view group,
        {"content-type", "application/json"}},
       body);
   if (!answer) {
-    auto f = answer.error();
-    f.detail.clear();
+    const auto& f = answer.error();
     report(ctx, f, f.code == errc::invalid_input ? usage : unreachable);
     return std::nullopt;
   }

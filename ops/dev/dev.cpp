@@ -201,7 +201,8 @@ int simulate(const options& o, const paths& files, const deployment& d,
   s.stopping = std::move(stopping);
   s.machines = o.machines;
   s.pool = d.pool.str();
-  s.folder = files.machines();
+  // A machine's data folder is absolute, as in an installed configuration.
+  s.folder = std::filesystem::absolute(files.machines()).lexically_normal();
   s.machine = machine;
   s.caller.url = api_url;
   s.caller.credential_file = files.credential();

@@ -91,6 +91,17 @@ result<secret_bytes> mint_token(simulation& s, const std::string& name) {
   return token;
 }
 
+// The token stays with the machine until it has joined: only the same token and
+// request get a stored answer back, when the first answer was lost.
+result<secret_bytes> token_of(simulation& s, const std::string& name,
+                              const std::string& file) {
+  if (fs::exists(file))
+    return cli::read_secret_file(file);
+  BC_TRY(token, mint_token(s, name));
+  BC_TRYV(cli::write_new_secret_file(file, token.expose_text()));
+  return std::move(token);
+}
+
 // True when the machine is a node now.
 bool join_one(simulation s, int number) {
   auto name = "sim-" + std::to_string(number);
@@ -117,7 +128,14 @@ bool join_one(simulation s, int number) {
       std::this_thread::sleep_for(slice);
   };
   auto outcome = daemon::run_join(
-      machine, hardware, [&] { return mint_token(s, name); }, options);
+      machine, hardware, [&] { return token_of(s, name, folder + "/token"); },
+      options);
+  // Nobody will mend a refused machine that is made up: another takes its place
+  // at the next start.
+  if (outcome.exit_code == daemon::join_exit::refused)
+    fs::remove_all(folder, ignored);
+  if (outcome.exit_code == daemon::join_exit::joined)
+    fs::remove(folder + "/token", ignored);
   // One line for each machine; a machine alone prints several.
   std::replace(outcome.message.begin(), outcome.message.end(), '\n', ' ');
   s.say(name + ": " + outcome.message);

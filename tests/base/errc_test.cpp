@@ -20,3 +20,10 @@ TEST_CASE("errc: the catalogue's codes and statuses are as published") {
   text.pop_back();
   testing::check_golden("base/errc.txt", text);
 }
+
+TEST_CASE("errc: a wire text names its code; an unknown one is INTERNAL") {
+  for (auto code : {errc::invalid_input, errc::unavailable, errc::conflict})
+    CHECK(errc_of(wire_text(code)) == code);
+  CHECK(errc_of("NO_SUCH_CODE") == errc::internal);
+  CHECK(errc_of("invalid_input") == errc::internal);
+}

@@ -103,6 +103,15 @@ class EndToEnd(unittest.TestCase):
                 capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_default_folder(self):
+        """As ops/run starts it: no --data, a folder beside the caller."""
+        done = subprocess.run(
+            [PROGRAMS / "better-compute", "dev", "--sim", "1", "--once",
+             "--api-port", "0", "--gateway-port", "0"],
+            capture_output=True, text=True, timeout=60, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertTrue((self.folder / ".dev" / "journal.db").exists())
+
     def test_revoked_token(self):
         dev = self.dev()
         record = dev.token("revoked")
