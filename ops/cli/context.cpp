@@ -1,10 +1,12 @@
 #include "ops/cli/context.hpp"
 
+#include "events/credential.hpp"
 #include "gateway/http_client.hpp"
 #include "ops/cli/files.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -13,14 +15,35 @@ namespace bc::cli {
 
 namespace {
 
+// The bearer forms: bcjt_<id>.<secret> and bck_<id>.<secret>.
+bool holds_secret(std::string_view text) {
+  return text.find("bcjt_") != std::string_view::npos ||
+         (text.find("bck_") != std::string_view::npos &&
+          text.find('.') != std::string_view::npos);
+}
+
+std::string from_environment(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::string{} : std::string{text};
+}
+
+// What was asked for here and now wins over what the shell carries along.
 result<std::string> read_credential(const context& ctx) {
-  if (const char* text = std::getenv("BETTER_COMPUTE_CREDENTIAL"))
-    return std::string{text};
-  if (ctx.credential_file.empty())
+  auto file = ctx.credential_file;
+  if (file.empty()) {
+    auto text = from_environment("BETTER_COMPUTE_CREDENTIAL");
+    if (!text.empty())
+      return text;
+    file = from_environment("BETTER_COMPUTE_CREDENTIAL_FILE");
+  }
+  if (file.empty())
     return fail(errc::unauthenticated,
                 "no credential: set BETTER_COMPUTE_CREDENTIAL_FILE (a 0600 "
                 "file) or BETTER_COMPUTE_CREDENTIAL");
-  BC_TRY(secret, read_secret_file(ctx.credential_file));
+  if (events::credential::parse_bearer(file))
+    return fail(errc::invalid_input,
+                "--credential-file is the path of a file, not the credential");
+  BC_TRY(secret, read_secret_file(file));
   return std::string{secret.expose_text()};
 }
 
@@ -30,6 +53,7 @@ std::string cell_text(const json::value& v) {
   return v.IsNull() ? "-" : json::to_text(v);
 }
 
+// The message names the field; details would only repeat it.
 fault fault_of(const json::document& answer, int status) {
   json::reader from{answer};
   auto error = from.object("error");
@@ -40,10 +64,6 @@ fault fault_of(const json::document& answer, int status) {
   auto message = error.value().text("message");
   auto out = fail(code ? errc_of(code.value()) : errc::internal,
                   message ? message.value() : "");
-  if (error.value().has("details") && error.value().raw()["details"].IsArray())
-    for (const auto& d : error.value().raw()["details"].GetArray())
-      if (d.IsObject() && d.HasMember("path") && d["path"].IsString())
-        out.path = d["path"].GetString();
   return out;
 }
 
@@ -56,11 +76,10 @@ void add_server_options(CLI::App& command, context& ctx) {
                   "https://compute.example.com")
       ->envname("BETTER_COMPUTE_URL")
       ->capture_default_str();
-  command
-      .add_option("--credential-file", ctx.credential_file,
-                  "File with the credential (0600); or set "
-                  "BETTER_COMPUTE_CREDENTIAL")
-      ->envname("BETTER_COMPUTE_CREDENTIAL_FILE");
+  add_text(command, "--credential-file", ctx.credential_file,
+           "File with the credential (0600). Else "
+           "BETTER_COMPUTE_CREDENTIAL, else the file "
+           "BETTER_COMPUTE_CREDENTIAL_FILE names");
   command
       .add_option("--ca-file", ctx.ca_file,
                   "PEM of the CA the API's certificate is from")
@@ -74,6 +93,45 @@ void add_tenant_option(CLI::App& command, context& ctx) {
   command.add_option("--tenant", ctx.tenant, "The tenant to act for")
       ->envname("BETTER_COMPUTE_TENANT")
       ->required();
+}
+
+CLI::Option* add_text(CLI::App& command, const std::string& name,
+                      std::string& value, const std::string& help) {
+  return command.add_option(name, value, help)
+      ->check(CLI::Validator{[](const std::string& text) {
+                               return std::string{
+                                   text.empty() ? "must not be empty" : ""};
+                             },
+                             ""});
+}
+
+CLI::Option* add_number(CLI::App& command, const std::string& name,
+                        std::int64_t& value, std::int64_t least,
+                        std::int64_t most, const std::string& help) {
+  // The library reads 010 as eight and cuts what is too large.
+  auto check = [least, most](const std::string& text) -> std::string {
+    std::int64_t number = 0;
+    auto [end, bad] =
+        std::from_chars(text.data(), text.data() + text.size(), number);
+    bool whole = bad == std::errc{} && end == text.data() + text.size() &&
+                 std::to_string(number) == text;
+    if (whole && number >= least && number <= most)
+      return {};
+    return "must be a whole number from " + std::to_string(least) + " to " +
+           std::to_string(most);
+  };
+  return command.add_option(name, value, help)
+      ->check(CLI::Validator{check, ""})
+      ->capture_default_str();
+}
+
+void report_arguments(context& ctx, const CLI::ParseError& e) {
+  std::string what = e.what();
+  if (holds_secret(what))
+    what =
+        "an argument holds a token or credential; they are read from files "
+        "and never given as arguments";
+  report(ctx, fail(errc::invalid_input, what + "; see --help"), usage);
 }
 
 void report(context& ctx, const fault& f, int exit_code) {

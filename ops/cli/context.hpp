@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "base/result.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,7 +12,9 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+class ParseError;
+}  // namespace CLI
 
 namespace bc::cli {
 
@@ -39,9 +42,22 @@ struct context {
 void add_server_options(CLI::App& command, context& ctx);
 void add_tenant_option(CLI::App& command, context& ctx);
 
+/// An option that, when given, holds some text: a shell variable that was not
+/// set must not count as an option left out.
+CLI::Option* add_text(CLI::App& command, const std::string& name,
+                      std::string& value, const std::string& help);
+/// The same for a whole number in plain decimal digits, within limits.
+CLI::Option* add_number(CLI::App& command, const std::string& name,
+                        std::int64_t& value, std::int64_t least,
+                        std::int64_t most, const std::string& help);
+
 /// Prints "better-compute: CODE: message" to standard error and sets the exit
 /// code (refused unless given).
 void report(context& ctx, const fault& f, int exit_code = refused);
+
+/// Says what is wrong with the arguments and sets the exit code; a credential
+/// or token among them is not repeated.
+void report_arguments(context& ctx, const CLI::ParseError& e);
 
 /// One API call; nullopt when it failed, which was then reported.
 [[nodiscard]] std::optional<json::document> call(context& ctx,

@@ -134,7 +134,7 @@ void add_nodes(CLI::App& app, context& ctx) {
   add_get(group, ctx, "nodes", "nodeId");
   auto* c = command(group, "list", "List the tenant's nodes", ctx);
   auto pool = std::make_shared<std::string>();
-  c->add_option("--pool", *pool, "Those of one pool");
+  add_text(*c, "--pool", *pool, "Those of one pool");
   c->callback([&ctx, pool] {
     list(ctx, "nodes",
          {field_column("ID", "id"), field_column("STATUS", "status"),
@@ -162,10 +162,10 @@ void add_credentials(CLI::App& app, context& ctx) {
                 "ACTION@RESOURCE, for example "
                 "'compute:join-tokens:*@compute-pool/*'; may repeat")
       ->required();
-  c->add_option("--for-tenant", o->for_tenant,
-                "Another tenant (root tenant's credential only)");
-  c->add_option("--out", o->out,
-                "Write the credential to this new 0600 file; never over one");
+  add_text(*c, "--for-tenant", o->for_tenant,
+           "Another tenant (root tenant's credential only)");
+  add_text(*c, "--out", o->out,
+           "Write the credential to this new 0600 file; never over one");
   c->callback([&ctx, o] {
     json::writer body;
     body.begin_object().field("tenantId", ctx.tenant);

@@ -59,7 +59,7 @@ void add_events(CLI::App& app, context& ctx) {
   auto o = std::make_shared<options>();
   add_server_options(*c, ctx);
   add_tenant_option(*c, ctx);
-  c->add_option("--type", o->type, "Only this type, e.g. node.joined");
+  add_text(*c, "--type", o->type, "Only this type, e.g. node.joined");
   c->add_flag("--follow", o->follow, "Go on with new events until stopped");
   c->callback([&ctx, o] {
     std::string cursor;

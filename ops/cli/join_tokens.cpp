@@ -140,24 +140,24 @@ void add_join_tokens(CLI::App& app, context& ctx) {
   auto o = std::make_shared<create_options>();
   add_server_options(*c, ctx);
   add_tenant_option(*c, ctx);
-  c->add_option("--pool", o->pool, "The pool machines join")->required();
+  add_text(*c, "--pool", o->pool, "The pool machines join")->required();
   c->add_option("--ttl", o->ttl, "Lifetime, 1m to 24h: 90s, 15m, 1h30m")
       ->required();
-  c->add_option("--max-uses", o->max_uses, "How many machines, 1 to 10000")
-      ->capture_default_str();
-  c->add_option("--expect-serial", o->serial,
-                "Product, board or chassis serial of the one machine");
-  c->add_option("--expect-mac", o->mac, "A permanent MAC, aa:bb:cc:dd:ee:ff");
-  c->add_option("--expect-product-uuid", o->product_uuid, "SMBIOS UUID");
-  c->add_option("--expect-gpu-uuid", o->gpu_uuid, "GPU-…");
+  add_number(*c, "--max-uses", o->max_uses, 1, 10'000,
+             "How many machines, 1 to 10000");
+  add_text(*c, "--expect-serial", o->serial,
+           "Product, board or chassis serial of the one machine");
+  add_text(*c, "--expect-mac", o->mac, "A permanent MAC, aa:bb:cc:dd:ee:ff");
+  add_text(*c, "--expect-product-uuid", o->product_uuid, "SMBIOS UUID");
+  add_text(*c, "--expect-gpu-uuid", o->gpu_uuid, "GPU-…");
   c->add_flag("--allow-reclaim", o->allow_reclaim,
               "Let a known machine with a new key take its node back");
-  c->add_option("--hosted", o->hosted, "kubernetes");
-  c->add_option("--key", o->key,
-                "Idempotency key: the same key gives the same token")
+  add_text(*c, "--hosted", o->hosted, "kubernetes");
+  add_text(*c, "--key", o->key,
+           "Idempotency key: the same key gives the same token")
       ->required();
-  c->add_option("--out", o->out,
-                "Write the token to this new 0600 file; never over one");
+  add_text(*c, "--out", o->out,
+           "Write the token to this new 0600 file; never over one");
   c->callback([&ctx, o] { create(ctx, *o); });
 
   auto* l = group->add_subcommand("list", "List a pool's live tokens");
@@ -165,7 +165,7 @@ void add_join_tokens(CLI::App& app, context& ctx) {
   auto all = std::make_shared<bool>(false);
   add_server_options(*l, ctx);
   add_tenant_option(*l, ctx);
-  l->add_option("--pool", *pool, "The pool")->required();
+  add_text(*l, "--pool", *pool, "The pool")->required();
   l->add_flag("--all", *all, "Also used-up, expired and revoked tokens");
   l->callback([&ctx, pool, all] { list(ctx, *pool, *all); });
 
@@ -173,8 +173,8 @@ void add_join_tokens(CLI::App& app, context& ctx) {
   auto id = std::make_shared<std::string>();
   add_server_options(*r, ctx);
   add_tenant_option(*r, ctx);
-  r->add_option("ID", *id, "The token's id, jt_…")->required();
-  r->add_option("--pool", *pool, "The token's pool")->required();
+  add_text(*r, "ID", *id, "The token's id, jt_…")->required();
+  add_text(*r, "--pool", *pool, "The token's pool")->required();
   r->callback([&ctx, pool, id] { revoke(ctx, *pool, *id); });
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <iostream>
 
 int main(int argc, char** argv) {
   bc::cli::context ctx;
@@ -27,11 +28,18 @@ int main(int argc, char** argv) {
     bc::cli::add_events(app, ctx);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    auto code = app.exit(e);
-    return code == 0 ? bc::cli::done : bc::cli::usage;
+    // Help and version come this way too.
+    if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
+      return app.exit(e);
+    bc::cli::report_arguments(ctx, e);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "better-compute: INTERNAL: %s\n", e.what());
     return bc::cli::refused;
   }
+  // A token or credential that could not be shown is lost.
+  if (std::cout.flush(); !std::cout && ctx.exit_code == bc::cli::done)
+    bc::cli::report(ctx, bc::fail(bc::errc::unavailable,
+                                  "standard output could not be written; if "
+                                  "it held a secret, that is lost: revoke it"));
   return ctx.exit_code;
 }

@@ -40,10 +40,22 @@ void show_pins(const context& ctx, const pki::key_bundle& bundle) {
             << "join_encryption_key_pin   " << pins.join_encryption << "\n";
 }
 
-result<std::shared_ptr<const pki::key_bundle>> load(const std::string& path) {
-  BC_TRY(secret, deployment_secret());
-  BC_TRY(sealed, read_secret_file(path));
-  return pki::open_bundle(sealed.expose_text(), secret);
+// Null when it failed, which was then reported.
+std::shared_ptr<const pki::key_bundle> load(context& ctx,
+                                            const std::string& path) {
+  auto secret = deployment_secret();
+  if (!secret) {
+    report(ctx, secret.error(), usage);
+    return nullptr;
+  }
+  auto sealed = read_secret_file(path);
+  auto bundle =
+      sealed ? pki::open_bundle(sealed.value().expose_text(), secret.value())
+             : sealed.error();
+  if (bundle)
+    return bundle.value();
+  report(ctx, bundle.error());
+  return nullptr;
 }
 
 void init(context& ctx, const std::string& domain, const std::string& path) {
@@ -64,24 +76,36 @@ void init(context& ctx, const std::string& domain, const std::string& path) {
 void issue_gateway(context& ctx, const std::string& path,
                    const std::vector<std::string>& names,
                    const std::string& cert_path, const std::string& key_path) {
-  auto bundle = load(path);
+  auto bundle = load(ctx, path);
   if (!bundle)
-    return report(ctx, bundle.error());
-  auto identity = pki::issue_server_certificate(bundle.value()->serving_ca,
-                                                names, system_clock{}.now());
+    return;
+  auto identity = pki::issue_server_certificate(bundle->serving_ca, names,
+                                                system_clock{}.now());
   if (!identity)
     return report(ctx, identity.error(), usage);
   auto key = new_secret_file::create(key_path);
   if (!key)
     return report(ctx, key.error());
-  auto chain = pki::certificate_pem(identity.value().certificate) +
-               pki::certificate_pem(bundle.value()->serving_ca.certificate);
-  if (auto kept = write_new_secret_file(cert_path, chain); !kept)
-    return report(ctx, kept.error());
+  auto cert = new_secret_file::create(cert_path);
+  if (!cert)
+    return report(ctx, cert.error());
   if (auto kept =
           key.value().keep(identity.value().key.pkcs8_pem().expose_text());
       !kept)
     return report(ctx, kept.error());
+  auto chain = pki::certificate_pem(identity.value().certificate) +
+               pki::certificate_pem(bundle->serving_ca.certificate);
+  if (auto kept = cert.value().keep(chain); !kept)
+    return report(ctx, kept.error());
+  if (ctx.json()) {
+    json::writer out;
+    out.begin_object()
+        .field("certificateFile", cert_path)
+        .field("keyFile", key_path)
+        .end_object();
+    std::cout << out.str() << "\n";
+    return;
+  }
   std::cout << "certificate chain  " << cert_path << "\nprivate key        "
             << key_path << " (0600)\n";
 }
@@ -113,10 +137,8 @@ void add_pki(CLI::App& app, context& ctx) {
   auto* s = group->add_subcommand("show", "Print the pins again");
   common(s);
   s->callback([&ctx, path] {
-    auto bundle = load(*path);
-    if (!bundle)
-      return report(ctx, bundle.error());
-    show_pins(ctx, *bundle.value());
+    if (auto bundle = load(ctx, *path))
+      show_pins(ctx, *bundle);
   });
 
   auto* g = group->add_subcommand("issue-gateway",

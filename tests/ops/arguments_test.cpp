@@ -1,0 +1,300 @@
+// spec: joining#creating-a-token, DESIGN section 11; CASES 4, 21, 169, 170.
+#include "gateway/http_server.hpp"
+#include "ops/cli/commands.hpp"
+
+#include <CLI/CLI.hpp>
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <mutex>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+using namespace bc;
+
+namespace {
+
+const std::string secret(43, 's');
+const std::string credential = "bck_" + std::string(26, '0') + "." + secret;
+
+/// An API that answers every call alike and keeps what it was sent.
+class recorder {
+ public:
+  recorder(int status, std::string body) {
+    auto started = gateway::http_server::start(
+        {}, [this, status, body = std::move(body)](
+                gateway::http_request request, gateway::respond answer) {
+          {
+            std::scoped_lock lock{mutex_};
+            last_ = std::move(request);
+            ++calls_;
+          }
+          gateway::http_response r;
+          r.status = status;
+          r.body = body;
+          answer(std::move(r));
+        });
+    REQUIRE(started);
+    server_ = std::move(started).value();
+  }
+  ~recorder() { server_->stop(seconds{1}); }
+
+  std::string url() const {
+    return "http://127.0.0.1:" + std::to_string(server_->port());
+  }
+  int calls() {
+    std::scoped_lock lock{mutex_};
+    return calls_;
+  }
+  gateway::http_request last() {
+    std::scoped_lock lock{mutex_};
+    return last_;
+  }
+
+ private:
+  std::mutex mutex_;
+  gateway::http_request last_;
+  int calls_ = 0;
+  std::unique_ptr<gateway::http_server> server_;
+};
+
+struct ended {
+  int exit_code;
+  std::string out;
+  std::string err;
+};
+
+/// A descriptor whose output goes to a file meanwhile.
+class captured {
+ public:
+  captured(int fd, std::string file) : fd_(fd), file_(std::move(file)) {
+    std::cout.flush();
+    std::fflush(nullptr);
+    kept_ = ::dup(fd_);
+    FILE* f = std::fopen(file_.c_str(), "w");
+    REQUIRE(f);
+    ::dup2(::fileno(f), fd_);
+    std::fclose(f);
+  }
+  std::string end() {
+    std::cout.flush();
+    std::fflush(nullptr);
+    ::dup2(kept_, fd_);
+    ::close(kept_);
+    std::stringstream text;
+    text << std::ifstream{file_}.rdbuf();
+    return text.str();
+  }
+
+ private:
+  int fd_, kept_ = -1;
+  std::string file_;
+};
+
+class shell {
+ public:
+  explicit shell(const std::string& url) : url_(url) {
+    char name[] = "/tmp/arguments-test-XXXXXX";
+    folder = ::mkdtemp(name);
+    ::setenv("BETTER_COMPUTE_CREDENTIAL", credential.c_str(), 1);
+  }
+  ~shell() {
+    ::unsetenv("BETTER_COMPUTE_CREDENTIAL");
+    ::unsetenv("BETTER_COMPUTE_CREDENTIAL_FILE");
+    fs::remove_all(folder);
+  }
+
+  ended run(std::vector<std::string> words) const {
+    cli::context ctx;
+    CLI::App app{"", "better-compute"};
+    cli::add_join_tokens(app, ctx);
+    cli::add_nodes(app, ctx);
+    cli::add_events(app, ctx);
+    cli::add_credentials(app, ctx);
+    cli::add_pki(app, ctx);
+    captured out{STDOUT_FILENO, folder + "/out"};
+    captured err{STDERR_FILENO, folder + "/err"};
+    if (words.front() != "pki")
+      for (const auto& more : {std::string{"--tenant"}, std::string{"ten_x"},
+                               std::string{"--url"}, url_})
+        words.push_back(more);
+    std::reverse(words.begin(), words.end());
+    try {
+      app.parse(words);
+    } catch (const CLI::ParseError& e) {
+      cli::report_arguments(ctx, e);
+    }
+    auto err_text = err.end();
+    return {ctx.exit_code, out.end(), err_text};
+  }
+
+  std::string folder;
+
+ private:
+  std::string url_;
+};
+
+std::vector<std::string> create(std::vector<std::string> more = {}) {
+  std::vector<std::string> words{"join-tokens", "create", "--pool", "pool_x",
+                                 "--ttl",       "1h",     "--key",  "k"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("arguments: an empty value is refused, never taken for none",
+          "[ops][arguments]") {
+  recorder api{200, R"({"id":"jt_1","token":"bcjt_jt_1.x"})"};
+  shell sh{api.url()};
+  for (const char* option :
+       {"--expect-serial", "--expect-mac", "--expect-product-uuid",
+        "--expect-gpu-uuid", "--out", "--hosted"}) {
+    CAPTURE(option);
+    auto got = sh.run(create({option, ""}));
+    CHECK(got.exit_code == cli::usage);
+    CHECK(got.err.find("better-compute: INVALID_INPUT: ") == 0);
+    CHECK(got.err.find(option) != std::string::npos);
+    CHECK(got.out.empty());
+  }
+  CHECK(sh.run({"nodes", "list", "--pool", ""}).exit_code == cli::usage);
+  CHECK(sh.run({"events", "list", "--type", ""}).exit_code == cli::usage);
+  CHECK(sh.run({"credentials", "create", "--principal", "p", "--grant", "*@*",
+                "--for-tenant", ""})
+            .exit_code == cli::usage);
+  CHECK(api.calls() == 0);
+  CHECK(sh.run(create()).exit_code == cli::done);
+  CHECK(api.calls() == 1);
+}
+
+TEST_CASE("arguments: uses are plain decimal from 1 to 10000",
+          "[ops][arguments]") {
+  recorder api{200, R"({"id":"jt_1","token":"bcjt_jt_1.x"})"};
+  shell sh{api.url()};
+  for (const char* uses :
+       {"0", "-1", "10001", "010", "0x10", "1.0", "1e3", "+5", " 5", "",
+        "99999999999999999999", "9223372036854775808"}) {
+    CAPTURE(uses);
+    auto got = sh.run(create({std::string{"--max-uses="} + uses}));
+    CHECK(got.exit_code == cli::usage);
+    CHECK(api.calls() == 0);
+  }
+  CHECK(sh.run(create({"--max-uses", "10000"})).exit_code == cli::done);
+  CHECK(api.last().body.find(R"("maxUses":10000)") != std::string::npos);
+}
+
+TEST_CASE("arguments: no message repeats a token or credential (cases 4, 170)",
+          "[ops][arguments]") {
+  recorder api{200, "{}"};
+  shell sh{api.url()};
+  auto token = "bcjt_jt_" + std::string(26, '0') + "." + secret;
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"join-tokens", "revoke", token, "--pool", "pool_x"},
+           {"join-tokens", "revoke", "jt_1", token, "--pool", "pool_x"},
+           create({token}),
+           create({"--output", token}),
+           create({"--credential-file", credential}),
+           {"nodes", "list", credential}}) {
+    CAPTURE(words.size());
+    auto got = sh.run(words);
+    CHECK(got.exit_code == cli::usage);
+    CHECK(got.err.find("better-compute: INVALID_INPUT: ") == 0);
+    CHECK((got.err + got.out).find(secret) == std::string::npos);
+  }
+  CHECK(api.calls() == 0);
+}
+
+TEST_CASE("arguments: a field the server names is shown once",
+          "[ops][arguments]") {
+  recorder api{400,
+               R"({"error":{"code":"INVALID_INPUT","message":"/poolId is bad",)"
+               R"("details":[{"path":"/poolId","message":"is bad"}],)"
+               R"("requestId":"req_1"}})"};
+  shell sh{api.url()};
+  auto got = sh.run(create());
+  CHECK(got.exit_code == cli::refused);
+  CHECK(got.err == "better-compute: INVALID_INPUT: /poolId is bad\n");
+}
+
+TEST_CASE("arguments: a file named here wins over the environment's credential",
+          "[ops][arguments]") {
+  recorder api{200, R"({"items":[]})"};
+  shell sh{api.url()};
+  auto write = [&](const char* name, char fill) {
+    auto file = sh.folder + "/" + name;
+    std::ofstream{file} << std::string(8, fill) << "\n";
+    ::chmod(file.c_str(), 0600);
+    return file;
+  };
+  auto asked = write("asked", 'a');
+  auto carried = write("carried", 'c');
+  ::setenv("BETTER_COMPUTE_CREDENTIAL_FILE", carried.c_str(), 1);
+  auto used = [&](std::vector<std::string> words) {
+    CHECK(sh.run(std::move(words)).exit_code == cli::done);
+    return api.last().headers["authorization"];
+  };
+  CHECK(used({"nodes", "list", "--credential-file", asked}) ==
+        "Bearer aaaaaaaa");
+  CHECK(used({"nodes", "list"}) == "Bearer " + credential);
+  ::unsetenv("BETTER_COMPUTE_CREDENTIAL");
+  CHECK(used({"nodes", "list"}) == "Bearer cccccccc");
+  ::unsetenv("BETTER_COMPUTE_CREDENTIAL_FILE");
+  auto none = sh.run({"nodes", "list"});
+  CHECK(none.exit_code == cli::usage);
+  CHECK(none.err.find("UNAUTHENTICATED") != std::string::npos);
+}
+
+TEST_CASE("arguments: pki without its secret is a usage error each time",
+          "[ops][arguments]") {
+  shell sh{""};
+  auto bundle = sh.folder + "/bundle";
+  ::unsetenv("BETTER_COMPUTE_SECRET");
+  for (auto words : std::vector<std::vector<std::string>>{
+           {"pki", "init", "--trust-domain", "a.example"},
+           {"pki", "show"},
+           {"pki", "issue-gateway", "--san", "gw.example.com"}}) {
+    words.insert(words.end(), {"--bundle", bundle});
+    auto got = sh.run(words);
+    CHECK(got.exit_code == cli::usage);
+    CHECK(got.err.find("BETTER_COMPUTE_SECRET") != std::string::npos);
+  }
+  CHECK_FALSE(fs::exists(bundle));
+}
+
+TEST_CASE("arguments: issue-gateway leaves both files or none, and says so",
+          "[ops][arguments]") {
+  shell sh{""};
+  auto bundle = sh.folder + "/bundle";
+  auto key = sh.folder + "/key";
+  auto cert = sh.folder + "/cert";
+  ::setenv("BETTER_COMPUTE_SECRET", "0123456789abcdef", 1);
+  REQUIRE(
+      sh.run({"pki", "init", "--trust-domain", "a.example", "--bundle", bundle})
+          .exit_code == cli::done);
+  std::vector<std::string> issue{
+      "pki",      "issue-gateway", "--san", "gw.example.com", "--bundle",
+      bundle,     "--out-cert",    cert,    "--out-key",      key,
+      "--output", "json"};
+  std::ofstream{cert} << "mine";
+  CHECK(sh.run(issue).exit_code == cli::refused);
+  CHECK_FALSE(fs::exists(key));
+  fs::remove(cert);
+  auto got = sh.run(issue);
+  CHECK(got.exit_code == cli::done);
+  auto said = json::parse_object(got.out);
+  REQUIRE(said);
+  CHECK(json::reader{said.value()}.text("keyFile").value() == key);
+  CHECK(fs::exists(cert));
+  CHECK(fs::exists(key));
+  ::setenv("BETTER_COMPUTE_SECRET", "0123456789abcdeX", 1);
+  auto wrong = sh.run({"pki", "show", "--bundle", bundle});
+  CHECK(wrong.exit_code == cli::refused);
+  CHECK(wrong.err.find("does not open") != std::string::npos);
+  ::unsetenv("BETTER_COMPUTE_SECRET");
+}
