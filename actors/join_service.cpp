@@ -61,8 +61,7 @@ join_service_actor spawn_join_service(caf::actor_system& system,
   return system.spawn(join_service, std::move(others), std::move(flow));
 }
 
-join_reply no_answer(front_door<join_reply>::trouble why,
-                     const std::string&) {
+join_reply no_answer(front_door<join_reply>::trouble why, const std::string&) {
   using trouble = front_door<join_reply>::trouble;
   wire::join_answer a;
   a.what = wire::join_answer::kind::failed;

@@ -149,10 +149,23 @@ class exchange {
     parser.body_limit(max_answer);
     parser.skip(request.method() == http::verb::head);
     std::optional<error_code> received;
-    http::async_read(stream, buffer, parser,
-                     [&](error_code ec, std::size_t) { received = ec; });
+    // The head on its own: reading all at once, Beast 1.74 forgets the limit
+    // when the body's first bytes come together with the head.
+    http::async_read_header(stream, buffer, parser,
+                            [&](error_code ec, std::size_t) { received = ec; });
     if (!finish(received))
       return too_late();
+    if (!*received) {
+      received.reset();
+      http::async_read(stream, buffer, parser,
+                       [&](error_code ec, std::size_t) { received = ec; });
+      if (!finish(received))
+        return too_late();
+    }
+    if (*received == http::error::body_limit)
+      return fail(errc::unavailable, "the answer of " + options_.url +
+                                         " is larger than " +
+                                         std::to_string(max_answer) + " bytes");
     if (*received == http::error::end_of_stream ||
         *received == asio::error::eof)
       return fail(errc::unavailable,

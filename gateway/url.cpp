@@ -108,10 +108,10 @@ bool is_ip_literal(std::string_view host) {
 }
 
 std::string authority_of(std::string_view host, std::uint16_t port) {
-  auto name = host.find(':') == std::string_view::npos
-                  ? std::string{host}
-                  : "[" + std::string{host} + "]";
-  return name + ":" + std::to_string(port);
+  bool v6 = host.find(':') != std::string_view::npos;
+  std::string out;
+  out.append(v6 ? "[" : "").append(host).append(v6 ? "]:" : ":");
+  return out.append(std::to_string(port));
 }
 
 }  // namespace bc::gateway

@@ -3,7 +3,7 @@
 
 Each page runs in one shell, in a fresh folder, with the installed programs
 first in PATH. A `text` block after an `sh` block is what that block must have
-printed (standard output and error together); `…` matches anything.
+printed, all of it (standard output and error together); `…` matches anything.
 """
 import argparse
 import os
@@ -13,76 +13,130 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
-FENCE = re.compile(r"^```(\w*)\s*$")
+FENCE = re.compile(r"^\s*(`{3,}|~{3,})\s*([^`]*)$")
 LIMIT_SECONDS = 180
+END_SECONDS = 15
+
+
+class PageError(Exception):
+    """A page that cannot be run as its writer meant it."""
 
 
 def blocks(page):
-    """[(first line number, sh text, expected text or None)]"""
-    found, kind, lines, start = [], None, [], 0
+    """[[first line number, sh text, expected text or None]]"""
+    found, kind, mark, lines, start = [], None, "", [], 0
     for number, line in enumerate(page.read_text().splitlines(), 1):
         fence = FENCE.match(line)
         if kind is None and fence:
-            kind, lines, start = fence.group(1) or "plain", [], number + 1
-        elif kind is not None and line.strip() == "```":
-            text = "\n".join(lines)
-            if kind == "sh":
-                found.append([start, text, None])
-            elif kind == "text" and found and found[-1][2] is None:
-                found[-1][2] = text
-            kind = None
-        elif kind is not None:
+            mark, words = fence.group(1), fence.group(2).split()
+            kind, lines, start = words[0] if words else "plain", [], number + 1
+        elif kind is None or not (fence and fence.group(1).startswith(mark)
+                                  and not fence.group(2)):
             lines.append(line)
+        else:
+            if kind == "sh":
+                found.append([start, "\n".join(lines), None])
+            elif kind == "text":
+                # Output that nobody compares would rot unseen.
+                if not found or found[-1][2] is not None:
+                    raise PageError(f"{page}:{start}: a text block without an "
+                                    "sh block of its own before it")
+                found[-1][2] = "\n".join(lines)
+            kind = None
+    if kind is not None:
+        raise PageError(f"{page}:{start}: this block does not end")
     return found
 
 
 def matches(expected, actual):
     parts = [re.escape(p) for p in expected.strip().split("…")]
-    return re.search(r"[\s\S]*?".join(parts), actual) is not None
+    return re.fullmatch(r"[\s\S]*?".join(parts), actual.strip()) is not None
 
 
-def run_page(page, programs):
-    found = blocks(page)
+def in_session(session):
+    """The processes of a session, those in the background included."""
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            # After the name, which may hold blanks: state, ppid, pgrp, session.
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] != "Z" and int(fields[3]) == session:
+            yield int(entry.name)
+
+
+def end_session(shell):
+    """Ends what a page started; what does not listen is killed."""
+    deadline = time.monotonic() + END_SECONDS
+    number = signal.SIGTERM
+    while left := list(in_session(shell.pid)):
+        for pid in left:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+        # A second SIGTERM would cut an orderly stop short.
+        number = 0
+        if time.monotonic() > deadline:
+            number = signal.SIGKILL
+        time.sleep(0.05)
+    shell.wait()
+
+
+def run_page(page, programs, limit=LIMIT_SECONDS):
+    """None: nothing to run; "": ran as written; else what is wrong."""
+    try:
+        found = blocks(page)
+    except (OSError, UnicodeDecodeError) as e:
+        return f"{page}: cannot be read: {e}"
+    except PageError as e:
+        return str(e)
     if not found:
         return None
     with tempfile.TemporaryDirectory(prefix="docs-") as folder:
-        out = pathlib.Path(folder) / ".out"
-        work = pathlib.Path(folder) / "work"
-        out.mkdir()
-        work.mkdir()
-        driver = ["set -eo pipefail"]
-        for i, (_, text, _) in enumerate(found):
-            (out / f"{i}.sh").write_text(text + "\n")
-            driver.append(f". {out}/{i}.sh >{out}/{i}.txt 2>&1 </dev/null")
-            driver.append(f"touch {out}/{i}.done")
-        env = dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}",
-                   HOME=str(work))
-        for name in [n for n in env if n.startswith(("BETTER_COMPUTE",
-                                                     "BCD_", "BC_"))]:
-            del env[name]
-        shell = subprocess.Popen(["bash", "-c", "\n".join(driver)], cwd=work,
-                                 env=env, start_new_session=True)
-        try:
-            shell.wait(timeout=LIMIT_SECONDS)
-        except subprocess.TimeoutExpired:
-            pass
-        finally:
-            try:
-                os.killpg(shell.pid, signal.SIGTERM)
-                shell.wait(timeout=15)
-            except (ProcessLookupError, subprocess.TimeoutExpired):
-                pass
-        for i, (line, text, expected) in enumerate(found):
-            printed = out / f"{i}.txt"
-            actual = printed.read_text(errors="replace") if printed.exists() \
-                else ""
-            if not (out / f"{i}.done").exists():
-                return f"{page}:{line}: this block failed:\n{text}\n" \
-                       f"--- printed\n{actual}"
-            if expected is not None and not matches(expected, actual):
-                return f"{page}:{line}: the output shown did not come:\n" \
-                       f"--- shown\n{expected}\n--- printed\n{actual}"
+        return run_blocks(page, found, programs, pathlib.Path(folder), limit)
+
+
+def run_blocks(page, found, programs, folder, limit):
+    out = folder / ".out"
+    work = folder / "work"
+    out.mkdir()
+    work.mkdir()
+    driver = []
+    for i, (_, text, _) in enumerate(found):
+        (out / f"{i}.sh").write_text(text + "\n")
+        driver.append("set -eo pipefail")
+        driver.append(f". {out}/{i}.sh >{out}/{i}.txt 2>&1 </dev/null")
+        # Also for a block that switched errexit off.
+        driver.append("[ $? -eq 0 ] || exit 1")
+        driver.append(f"touch {out}/{i}.done")
+    env = dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}",
+               HOME=str(work))
+    for name in [n for n in env if n.startswith(("BETTER_COMPUTE", "BCD_",
+                                                 "BC_"))]:
+        del env[name]
+    shell = subprocess.Popen(["bash", "-c", "\n".join(driver)], cwd=work,
+                             env=env, start_new_session=True)
+    why = "this block failed"
+    try:
+        shell.wait(timeout=limit)
+    except subprocess.TimeoutExpired:
+        why = f"this block was not done after {limit} s for the page"
+    finally:
+        end_session(shell)
+    for i, (line, text, expected) in enumerate(found):
+        printed = out / f"{i}.txt"
+        actual = printed.read_text(errors="replace") if printed.exists() \
+            else ""
+        if not (out / f"{i}.done").exists():
+            return f"{page}:{line}: {why}:\n{text}\n--- printed\n{actual}"
+        if expected is not None and not matches(expected, actual):
+            return f"{page}:{line}: the output shown did not come:\n" \
+                   f"--- shown\n{expected}\n--- printed\n{actual}"
     return ""
 
 

@@ -2,14 +2,17 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace bc::cli {
 
 result<seconds> parse_duration(std::string_view text) {
-  auto bad = fail(errc::invalid_input,
-                  "'" + std::string{text.substr(0, 32)} +
-                      "' is not a duration; write whole seconds, minutes or "
-                      "hours, for example 90s, 15m or 1h30m");
+  std::string message{"'"};
+  message.append(text.substr(0, 32))
+      .append(
+          "' is not a duration; write whole seconds, minutes or hours, for "
+          "example 90s, 15m or 1h30m");
+  const auto bad = fail(errc::invalid_input, std::move(message));
   constexpr std::string_view units = "hms";
   constexpr std::int64_t sizes[] = {3600, 60, 1};
   std::int64_t total = 0;

@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,13 +26,31 @@ using cli::write_new_secret_file;
 constexpr std::size_t first_events = 16;
 
 result<void> make_folder(const std::string& path) {
+  if (path.empty())
+    return fail(errc::invalid_input, "the name of the --data folder is empty");
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
     return fail(errc::invalid_config,
                 "cannot make the folder " + path + ": " + std::strerror(errno));
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0 || !S_ISDIR(st.st_mode))
     return fail(errc::invalid_config, path + " is not a folder");
-  return ok();
+  if (st.st_uid != ::geteuid())
+    return fail(errc::invalid_config,
+                path +
+                    " belongs to another user; run as that user, or choose "
+                    "another --data folder");
+  if ((st.st_mode & 077) == 0)
+    return ok();
+  // A folder just made by mkdir(1) is no reason to stop; one that others could
+  // already write to is.
+  std::error_code failed;
+  if (std::filesystem::is_empty(path, failed) && !failed &&
+      ::chmod(path.c_str(), 0700) == 0)
+    return ok();
+  return fail(errc::invalid_config, path +
+                                        " is open to other users; look what is "
+                                        "in it, then run: chmod 700 " +
+                                        path);
 }
 
 std::string new_secret_text() {
@@ -66,6 +85,41 @@ events::stream_write first(events::stream_id stream, const tenant_id& tenant,
   return out;
 }
 
+struct minted_credential {
+  std::string text;  // as its file holds it
+  events::stream_write write;
+};
+
+minted_credential make_root_credential(const tenant_id& tenant,
+                                       time_point now) {
+  auto id = pki::mint<credential_id>(now);
+  auto secret = new_secret_text();
+  return {id.str() + "." + secret + "\n",
+          first(events::stream_of(id), tenant,
+                events::credential::encode(events::credential::created{
+                    id,
+                    tenant,
+                    "root",
+                    {{"*", "*"}},
+                    now,
+                    to_hex(pki::sha256(as_bytes(secret)))}))};
+}
+
+events::batch new_batch(time_point now) {
+  events::batch b;
+  b.id = pki::mint<batch_id>(now);
+  b.actor = "system";
+  b.correlation = pki::mint<request_id>(now).str();
+  return b;
+}
+
+result<void> append(deployment& d, const events::batch& b) {
+  BC_TRY(outcomes, d.journal->append(std::span{&b, 1}));
+  if (!std::holds_alternative<events::appended>(outcomes.front()))
+    return fail(errc::internal, "the store refused the deployment's events");
+  return ok();
+}
+
 // One append makes the whole deployment, so that a first start that is cut off
 // leaves nothing behind.
 result<void> bootstrap(deployment& d, const paths& files,
@@ -76,13 +130,9 @@ result<void> bootstrap(deployment& d, const paths& files,
   d.root_tenant = pki::mint<tenant_id>(now);
   d.site = pki::mint<site_id>(now);
   d.pool = pki::mint<pool_id>(now);
-  auto credential = pki::mint<credential_id>(now);
-  auto credential_secret = new_secret_text();
+  auto credential = make_root_credential(d.root_tenant, now);
 
-  events::batch b;
-  b.id = pki::mint<batch_id>(now);
-  b.actor = "system";
-  b.correlation = pki::mint<request_id>(now).str();
+  auto b = new_batch(now);
   b.writes.push_back(
       first(std::string{events::pki_stream}, d.root_tenant,
             events::pki_bundle::encode(events::pki_bundle::initialized{
@@ -99,23 +149,30 @@ result<void> bootstrap(deployment& d, const paths& files,
                            events::pool::encode(events::pool::created{
                                d.pool, d.root_tenant, d.site, "dev",
                                events::pool::agent::bcd, now})));
-  b.writes.push_back(
-      first(events::stream_of(credential), d.root_tenant,
-            events::credential::encode(events::credential::created{
-                credential,
-                d.root_tenant,
-                "root",
-                {{"*", "*"}},
-                now,
-                to_hex(pki::sha256(as_bytes(credential_secret)))})));
+  b.writes.push_back(std::move(credential.write));
 
   // A credential file without its event is from a first start that was cut off.
   ::unlink(files.credential().c_str());
-  BC_TRYV(write_new_secret_file(
-      files.credential(), credential.str() + "." + credential_secret + "\n"));
-  BC_TRY(outcomes, d.journal->append(std::span{&b, 1}));
-  if (!std::holds_alternative<events::appended>(outcomes.front()))
-    return fail(errc::internal, "the store refused its first events");
+  BC_TRYV(write_new_secret_file(files.credential(), credential.text));
+  return append(d, b);
+}
+
+// Without a credential nobody could make one: the deployment would be lost. Who
+// may write here holds the keys anyway. The name is given last, so that a start
+// that is cut off leaves no file whose credential the store does not know.
+result<void> replace_credential(deployment& d, const paths& files,
+                                time_point now) {
+  auto credential = make_root_credential(d.root_tenant, now);
+  auto unnamed = files.credential() + ".new";
+  ::unlink(unnamed.c_str());
+  BC_TRYV(write_new_secret_file(unnamed, credential.text));
+  auto b = new_batch(now);
+  b.writes.push_back(std::move(credential.write));
+  BC_TRYV(append(d, b));
+  if (::rename(unnamed.c_str(), files.credential().c_str()) != 0)
+    return fail(errc::unavailable,
+                "cannot rename " + unnamed + ": " + std::strerror(errno));
+  d.new_credential = true;
   return ok();
 }
 
@@ -141,15 +198,21 @@ result<void> find_first_events(deployment& d) {
   return ok();
 }
 
-result<void> load_keys(deployment& d, const secret_bytes& secret) {
+result<void> load_keys(deployment& d, const paths& files,
+                       const secret_bytes& secret) {
   BC_TRY(rows, d.journal->read_stream(events::pki_stream, 0, first_events));
   if (rows.empty())
     return ok();
   BC_TRY(e, events::pki_bundle::decode(rows.back()));
-  BC_TRY(keys,
-         pki::open_bundle(std::get<events::pki_bundle::initialized>(e).sealed,
-                          secret));
-  d.keys = keys;
+  auto keys = pki::open_bundle(
+      std::get<events::pki_bundle::initialized>(e).sealed, secret);
+  if (!keys) {
+    auto f = keys.error();
+    f.message = "the secret in " + files.secret() +
+                " does not open the keys: " + f.message;
+    return f;
+  }
+  d.keys = keys.value();
   return ok();
 }
 
@@ -169,7 +232,10 @@ result<deployment> open_deployment(const paths& files, const clock& time) {
     BC_TRYV(bootstrap(d, files, secret, time.now()));
   }
   BC_TRYV(find_first_events(d));
-  BC_TRYV(load_keys(d, secret));
+  BC_TRYV(load_keys(d, files, secret));
+  if (!exists(files.credential())) {
+    BC_TRYV(replace_credential(d, files, time.now()));
+  }
   BC_TRY(queries, projections::open_queries(files.journal()));
   d.queries = std::move(queries);
   return d;

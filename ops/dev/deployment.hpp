@@ -13,7 +13,8 @@
 
 namespace bc::dev {
 
-/// The files of one embedded deployment, all under one 0700 folder.
+/// The files of one embedded deployment, all under one folder that its owner
+/// alone can enter.
 struct paths {
   std::string data;
 
@@ -36,11 +37,13 @@ struct deployment {
   site_id site;
   pool_id pool;
   bool first_start = false;
+  bool new_credential = false;  // in place of one whose file was gone
 };
 
 /// Opens the deployment, or makes it in one append: the key bundle, the root
 /// tenant, a site, a pool with `agent: 'bcd'` and a root credential. The
-/// bundle's secret and the credential go to 0600 files first.
+/// bundle's secret and the credential go to 0600 files first. A later start
+/// whose credential file is gone makes another root credential.
 [[nodiscard]] result<deployment> open_deployment(const paths& files,
                                                  const clock& time);
 

@@ -10,6 +10,8 @@
 #include "ops/cli/event_line.hpp"
 #include "ops/cli/files.hpp"
 #include "ops/dev/deployment.hpp"
+#include "ops/dev/line_printer.hpp"
+#include "ops/dev/next_steps.hpp"
 #include "ops/dev/simulate.hpp"
 #include "ops/version.hpp"
 #include "pki/jwe.hpp"
@@ -17,6 +19,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -24,33 +27,33 @@
 #include <filesystem>
 #include <future>
 #include <mutex>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 namespace bc::dev {
 
 namespace {
 
-constexpr seconds stop_grace{4};
+// Each of the two listeners and the actors may take this long: under 10 s.
+constexpr seconds stop_grace{3};
+// For the store, the log and what libraries open.
+constexpr rlim_t own_descriptors = 128;
 constexpr int done = 0;
 constexpr int some_failed = 1;
 
-// Events, machines and the main thread all write lines.
-void say(const std::string& line) {
-  static std::mutex lines;
-  std::scoped_lock lock{lines};
-  std::fputs((line + "\n").c_str(), stdout);
-  std::fflush(stdout);
-}
-
 // SIGINT and SIGTERM wait in a mask that every later thread inherits, until
-// this thread asks for them.
+// this thread asks for them. SIGUSR1 is the process's own call to stop: it
+// stays masked, so that it can never end a stop that is going on.
 class stop_signals {
  public:
   stop_signals() {
     ::sigemptyset(&set_);
     ::sigaddset(&set_, SIGINT);
     ::sigaddset(&set_, SIGTERM);
+    users_ = set_;
+    ::sigaddset(&set_, SIGUSR1);
     ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
   }
@@ -58,20 +61,22 @@ class stop_signals {
     int which = 0;
     ::sigwait(&set_, &which);
   }
+  static void end_wait() { ::kill(::getpid(), SIGUSR1); }
   // A second signal, while stopping, ends the process at once.
-  void unblock() const { ::pthread_sigmask(SIG_UNBLOCK, &set_, nullptr); }
+  void unblock() const { ::pthread_sigmask(SIG_UNBLOCK, &users_, nullptr); }
 
  private:
   sigset_t set_;
+  sigset_t users_;
 };
 
-void print_event(const events::envelope& e) {
+void print_event(line_printer& out, const events::envelope& e) {
   auto text = events::to_public(e, "dev", "better-compute/dev");
   if (!text)
     return;
   auto doc = json::parse(*text);
   if (doc)
-    say(cli::event_line(doc.value()));
+    out.say(cli::event_line(doc.value()));
 }
 
 result<std::shared_ptr<const gateway::tls_identity>> gateway_identity(
@@ -105,46 +110,19 @@ result<daemon::config> write_daemon_config(const paths& files,
   return daemon::load_config(file);
 }
 
-// The program as the user called it, for commands to copy.
-std::string own_name() {
+void print_next_steps(line_printer& out, const paths& files,
+                      const deployment& d, const std::string& api_url) {
   std::error_code failed;
   auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (failed)
-    return "better-compute";
-  auto here = std::filesystem::relative(self, failed);
-  return failed ? self.string() : here.string();
-}
-
-std::string neighbour(const std::string& own, const char* name) {
-  return (std::filesystem::path{own}.parent_path() / name).string();
-}
-
-void print_next_steps(const paths& files, const deployment& d,
-                      const std::string& api_url) {
-  auto own = own_name();
-  say("\nTry in another terminal:\n\n"
-      "  export BETTER_COMPUTE_URL=" +
-      api_url +
-      "\n"
-      "  export BETTER_COMPUTE_CREDENTIAL_FILE=" +
-      files.credential() +
-      "\n"
-      "  export BETTER_COMPUTE_TENANT=" +
-      d.root_tenant.str() +
-      "\n"
-      "  " +
-      own +
-      " nodes list\n"
-      "  " +
-      own + " join-tokens create --pool " + d.pool.str() +
-      " --ttl 1h --key my-first --out ./join-token\n"
-      "  sudo " +
-      neighbour(own, "bcd") + " join --config " + files.daemon() +
-      "/config.toml --data-dir ./node < ./join-token\n"
-      "  " +
-      own +
-      " events list --follow\n\n"
-      "Ctrl-C stops the server.");
+  next_steps s;
+  s.program = failed ? "better-compute" : self.string();
+  s.api_url = api_url;
+  s.credential_file = files.credential();
+  s.daemon_config = files.daemon() + "/config.toml";
+  s.tenant = d.root_tenant.str();
+  s.pool = d.pool.str();
+  s.root = ::geteuid() == 0;
+  out.say(next_steps_text(s));
 }
 
 // Everything that runs, stopped in the order of use.
@@ -164,16 +142,32 @@ struct servers {
   ~servers() { stop(); }
 };
 
+// Every connection is a descriptor, and the usual soft limit is low. Answers
+// how many connections each listener may hold.
+std::size_t raise_connection_limit() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0)
+    return 256;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  auto spare = files.rlim_cur - std::min(files.rlim_cur, own_descriptors);
+  auto each = static_cast<std::size_t>(spare / 2);
+  return std::clamp<std::size_t>(each, 16, 4096);
+}
+
 fault with_hint(fault f, const char* option) {
   f.message += std::string{"; choose another with "} + option;
   return f;
 }
 
 result<std::unique_ptr<gateway::http_server>> start_api(
-    const options& o, actors::api_port& api, gateway::well_known document) {
+    const options& o, actors::api_port& api, gateway::well_known document,
+    std::size_t connections) {
   gateway::server_options s;
   s.port = static_cast<std::uint16_t>(o.api_port);
   s.max_body = gateway::max_api_body;
+  s.max_connections = connections;
   auto server = gateway::http_server::start(
       std::move(s), gateway::make_api_handler(api, std::move(document)));
   if (!server)
@@ -183,8 +177,10 @@ result<std::unique_ptr<gateway::http_server>> start_api(
 
 result<std::unique_ptr<gateway::http_server>> start_gateway(
     const options& o, actors::join_port& joins,
-    std::shared_ptr<const gateway::tls_identity> identity) {
+    std::shared_ptr<const gateway::tls_identity> identity,
+    std::size_t connections) {
   gateway::server_options s;
+  s.max_connections = connections;
   s.port = static_cast<std::uint16_t>(o.gateway_port);
   s.tls = std::move(identity);
   auto server = gateway::http_server::start(
@@ -196,7 +192,7 @@ result<std::unique_ptr<gateway::http_server>> start_gateway(
 
 int simulate(const options& o, const paths& files, const deployment& d,
              const std::string& api_url, const daemon::config& machine,
-             std::shared_ptr<std::atomic<bool>> stopping) {
+             std::shared_ptr<std::atomic<bool>> stopping, line_printer& out) {
   simulation s;
   s.stopping = std::move(stopping);
   s.machines = o.machines;
@@ -207,7 +203,7 @@ int simulate(const options& o, const paths& files, const deployment& d,
   s.caller.url = api_url;
   s.caller.credential_file = files.credential();
   s.caller.tenant = d.root_tenant.str();
-  s.say = say;
+  s.say = [&out](const std::string& line) { out.say(line); };
   return run_simulation(std::move(s));
 }
 
@@ -227,14 +223,18 @@ result<int> run(const options& o) {
   stop_signals signals;
   bc::system_clock time;
   paths files{o.data};
+  // Before what prints, so that it ends after it.
+  line_printer out{STDOUT_FILENO};
   BC_TRY(d, open_deployment(files, time));
-  say(std::string{d.first_start ? "Made" : "Opened"} + " the deployment in " +
-      files.data + "\n  root credential  " + files.credential() +
-      " (0600)\n  bundle secret    " + files.secret() +
-      " (0600)\n  tenant   "
-      "        " +
-      d.root_tenant.str() + "\n  site             " + d.site.str() +
-      "\n  pool             " + d.pool.str());
+  out.say(std::string{d.first_start ? "Made" : "Opened"} +
+          " the deployment in " + files.data + "\n  root credential  " +
+          files.credential() +
+          (d.new_credential ? " (0600, new: the file was gone)" : " (0600)") +
+          "\n  bundle secret    " + files.secret() +
+          " (0600)\n  tenant   "
+          "        " +
+          d.root_tenant.str() + "\n  site             " + d.site.str() +
+          "\n  pool             " + d.pool.str());
 
   servers s;
   actors::runtime_options r;
@@ -244,35 +244,37 @@ result<int> run(const options& o) {
   r.keys = d.keys;
   r.root_tenant = d.root_tenant;
   r.source = "better-compute/dev";
-  r.on_event = print_event;
+  r.on_event = [&out](const events::envelope& e) { print_event(out, e); };
   BC_TRY(runtime, actors::runtime::start(std::move(r)));
   s.runtime = std::move(runtime);
 
+  const auto connections = raise_connection_limit();
   BC_TRY(identity, gateway_identity(*d.keys, time.now()));
-  BC_TRY(gateway, start_gateway(o, s.runtime->joins(), identity));
+  BC_TRY(gateway, start_gateway(o, s.runtime->joins(), identity, connections));
   s.gateway = std::move(gateway);
   auto gateway_url = "https://localhost:" + std::to_string(s.gateway->port());
   BC_TRY(api, start_api(o, s.runtime->api(),
                         gateway::well_known{std::string{version}, d.keys,
-                                            gateway_url, "localhost"}));
+                                            gateway_url, "localhost"},
+                        connections));
   s.api = std::move(api);
   auto api_url = "http://127.0.0.1:" + std::to_string(s.api->port());
   BC_TRY(machine, write_daemon_config(files, d, gateway_url));
-  say("Ready: API " + api_url + ", gateway " + gateway_url + "\n");
+  out.say("Ready: API " + api_url + ", gateway " + gateway_url + "\n");
 
   auto stopping = std::make_shared<std::atomic<bool>>(false);
   // Machines join in the background, so that Ctrl-C works meanwhile.
   auto joins = std::async(std::launch::async, [&] {
-    int failed = simulate(o, files, d, api_url, machine, stopping);
+    int failed = simulate(o, files, d, api_url, machine, stopping, out);
     if (o.once)
-      ::kill(::getpid(), SIGTERM);
+      stop_signals::end_wait();
     else if (!*stopping)
-      print_next_steps(files, d, api_url);
+      print_next_steps(out, files, d, api_url);
     return failed;
   });
   signals.wait();
   signals.unblock();
-  say("Stopping");
+  out.say("Stopping");
   *stopping = true;
   s.stop();
   int failed = joins.get();

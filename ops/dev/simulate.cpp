@@ -142,22 +142,32 @@ bool join_one(simulation s, int number) {
   return outcome.exit_code == daemon::join_exit::joined;
 }
 
+// A machine's trouble, a full disk say, must not end the server.
+bool join_or_say(const simulation& s, int number) {
+  try {
+    return join_one(s, number);
+  } catch (const std::exception& e) {
+    s.say("sim-" + std::to_string(number) + ": " + e.what());
+    return false;
+  }
+}
+
 }  // namespace
 
 int run_simulation(simulation s) {
   std::vector<std::thread> threads;
   std::atomic<int> next{1};
-  std::atomic<int> failed{0};
+  std::atomic<int> joined{0};
   auto threads_wanted = std::min(s.machines, at_once);
   for (int i = 0; i < threads_wanted; ++i)
     threads.emplace_back([&] {
       for (int n = next++; n <= s.machines && !*s.stopping; n = next++)
-        if (!join_one(s, n))
-          ++failed;
+        if (join_or_say(s, n))
+          ++joined;
     });
   for (auto& t : threads)
     t.join();
-  return failed;
+  return s.machines - joined;
 }
 
 }  // namespace bc::dev

@@ -22,7 +22,8 @@ struct simulation {
 
 /// Lets each machine join as `bcd join` does: real tokens from the API, real
 /// sealing, keys and certificates, only the hardware made up. Machines that
-/// joined before stay as they are. Answers how many failed.
+/// joined before stay as they are. Answers how many are no nodes at the end,
+/// those a stop came before included.
 [[nodiscard]] int run_simulation(simulation s);
 
 }  // namespace bc::dev

@@ -282,10 +282,13 @@ TEST_CASE_METHOD(running,
   server->joins().join({"{}", "r"}, [&](const join_reply& r) {
     late.emplace_back(r.status, r.body);
   });
-  server->api().call({}, [&](const actors::api_reply& r) {
+  actors::api_call call;
+  call.request_id = "req_late";
+  server->api().call(call, [&](const actors::api_reply& r) {
     late.emplace_back(r.status, r.body);
   });
   REQUIRE(late.size() == 2);
+  CHECK(late[1].second.find("\"requestId\":\"req_late\"") != std::string::npos);
   for (const auto& [status, body] : late) {
     CHECK(status == 503);
     CHECK(body.find("\"code\":\"UNAVAILABLE\"") != std::string::npos);

@@ -1,42 +1,14 @@
 """The operator's path with the real programs, as ops/run starts them."""
-import argparse
 import http.client
 import json
-import os
-import pathlib
 import stat
 import subprocess
-import sys
-import tempfile
-import time
-import unittest
 import urllib.parse
 
-from harness import Dev, Machine, new_hardware
-
-PROGRAMS = None
+from harness import Case, Dev, Machine, main, new_hardware
 
 
-class EndToEnd(unittest.TestCase):
-    def setUp(self):
-        self._folder = tempfile.TemporaryDirectory(prefix="e2e-")
-        self.folder = pathlib.Path(self._folder.name)
-        self.running = []
-
-    def tearDown(self):
-        for dev in self.running:
-            if dev.process.poll() is None:
-                dev.kill()
-        self._folder.cleanup()
-
-    def dev(self, *options, env=None):
-        dev = Dev(PROGRAMS, self.folder / "data", *options, env=env)
-        self.running.append(dev)
-        return dev
-
-    def machine(self, name, hardware=None):
-        return Machine(self.folder / name, hardware)
-
+class EndToEnd(Case):
     def test_first_day(self):
         """Simulated machines, a token, a real join, a refusal, a restart."""
         dev = self.dev("--sim", "3")
@@ -93,25 +65,6 @@ class EndToEnd(unittest.TestCase):
         self.assertEqual(again.json("nodes", "list"), before)
         again.stop()
 
-    def test_once(self):
-        """dev --once ends by itself, and again on the same store."""
-        for _ in range(2):
-            done = subprocess.run(
-                [PROGRAMS / "better-compute", "dev", "--sim", "2", "--once",
-                 "--data", self.folder / "data", "--api-port", "0",
-                 "--gateway-port", "0"],
-                capture_output=True, text=True, timeout=60)
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
-    def test_default_folder(self):
-        """As ops/run starts it: no --data, a folder beside the caller."""
-        done = subprocess.run(
-            [PROGRAMS / "better-compute", "dev", "--sim", "1", "--once",
-             "--api-port", "0", "--gateway-port", "0"],
-            capture_output=True, text=True, timeout=60, cwd=self.folder)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertTrue((self.folder / ".dev" / "journal.db").exists())
-
     def test_revoked_token(self):
         dev = self.dev()
         record = dev.token("revoked")
@@ -128,7 +81,7 @@ class EndToEnd(unittest.TestCase):
     def test_pasted_token_is_never_sent(self):
         """Case 4: revoke refuses a whole token before any request."""
         done = subprocess.run(
-            [PROGRAMS / "better-compute", "join-tokens", "revoke",
+            [self.programs / "better-compute", "join-tokens", "revoke",
              "bcjt_jt_01k5w.SECRETSECRET", "--pool", "pool_x", "--tenant",
              "ten_x", "--url", "http://127.0.0.1:9"],
             capture_output=True, text=True, timeout=60)
@@ -178,18 +131,18 @@ class EndToEnd(unittest.TestCase):
     def crash_at(self, point):
         folder = self.folder / point
         folder.mkdir()
-        dev = Dev(PROGRAMS, folder / "data")
+        dev = Dev(self.programs, folder / "data")
         self.running.append(dev)
         token = dev.token("crash")["token"]
         dev.stop()
-        dev = Dev(PROGRAMS, folder / "data",
+        dev = Dev(self.programs, folder / "data",
                   env={"BC_FAULTS": f"{point}=exit"})
         self.running.append(dev)
         machine = Machine(folder / "m")
         code, _, err = machine.join(dev, token)
         self.assertEqual(code, 3, err)
         self.assertEqual(dev.process.wait(timeout=10), 99)
-        dev = Dev(PROGRAMS, folder / "data")
+        dev = Dev(self.programs, folder / "data")
         self.running.append(dev)
         code, out, err = machine.join(dev, token)
         self.assertEqual(code, 0, err)
@@ -244,35 +197,6 @@ class EndToEnd(unittest.TestCase):
             connection.close()
         self.assertEqual(len(dev.json("nodes", "list")["items"]), 0)
 
-    def test_second_process_and_busy_port(self):
-        dev = self.dev()
-        port = urllib.parse.urlparse(dev.url).port
-        command = [PROGRAMS / "better-compute", "dev", "--once",
-                   "--gateway-port", "0"]
-        second = subprocess.run(
-            [*command, "--data", dev.data, "--api-port", "0"],
-            capture_output=True, text=True, timeout=60)
-        self.assertEqual(second.returncode, 1)
-        self.assertIn("INVALID_STATE", second.stderr)
-        self.assertIn(str(dev.process.pid), second.stderr)
-        busy = subprocess.run(
-            [*command, "--data", self.folder / "other", "--api-port",
-             str(port)], capture_output=True, text=True, timeout=60)
-        self.assertEqual(busy.returncode, 1)
-        self.assertIn("--api-port", busy.stderr)
-
-    def test_damaged_store(self):
-        dev = self.dev()
-        dev.stop()
-        store = dev.data / "journal.db"
-        store.write_bytes(b"not a database, but long enough" * 400)
-        done = subprocess.run(
-            [PROGRAMS / "better-compute", "dev", "--once", "--data",
-             dev.data, "--api-port", "0", "--gateway-port", "0"],
-            capture_output=True, text=True, timeout=60)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("journal.db", done.stderr)
-
     def test_no_secret_in_output_or_store(self):
         """The canary: a token's secret is nowhere but in its own answer."""
         dev = self.dev()
@@ -290,19 +214,6 @@ class EndToEnd(unittest.TestCase):
             if path.is_file():
                 self.assertNotIn(secret.encode(), path.read_bytes(), path)
 
-    def wait_until(self, condition):
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            if condition():
-                return
-            time.sleep(0.1)
-        self.fail("it did not come true")
-
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    options, rest = parser.parse_known_args()
-    PROGRAMS = options.bin.resolve()
-    os.environ.pop("BCD_JOIN_TOKEN", None)
-    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+    main()

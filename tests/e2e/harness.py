@@ -1,4 +1,5 @@
 """Starts the real programs for end-to-end tests."""
+import argparse
 import json
 import os
 import pathlib
@@ -6,8 +7,11 @@ import queue
 import re
 import signal
 import subprocess
+import sys
+import tempfile
 import threading
 import time
+import unittest
 import uuid
 
 WAIT = 60
@@ -16,7 +20,7 @@ WAIT = 60
 class Dev:
     """`better-compute dev` in a folder, until stop()."""
 
-    def __init__(self, programs, data, *options, env=None):
+    def __init__(self, programs, data, *options, env=None, cwd=None):
         self.programs = pathlib.Path(programs)
         self.data = pathlib.Path(data)
         self.lines = []
@@ -25,7 +29,7 @@ class Dev:
             [self.programs / "better-compute", "dev", "--data", self.data,
              "--api-port", "0", "--gateway-port", "0", *options],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env=dict(os.environ, **(env or {})))
+            env=dict(os.environ, **(env or {})), cwd=cwd)
         threading.Thread(target=self._read, daemon=True).start()
         ready = self.wait_for(r"Ready: API (\S+), gateway (\S+)")
         self.url, self.gateway = ready.group(1), ready.group(2)
@@ -132,3 +136,44 @@ def new_hardware():
         "macs": [f"3c:ec:ef:{tail[0:2]}:{tail[2:4]}:{tail[4:6]}"],
         "hostname": "e2e-" + seed.hex[:6],
     }
+
+
+class Case(unittest.TestCase):
+    """A folder, and what runs in it, both gone at the end."""
+    programs = None
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory(prefix="e2e-")
+        self.folder = pathlib.Path(self._folder.name)
+        self.running = []
+
+    def tearDown(self):
+        for dev in self.running:
+            if dev.process.poll() is None:
+                dev.kill()
+        self._folder.cleanup()
+
+    def dev(self, *options, env=None):
+        dev = Dev(self.programs, self.folder / "data", *options, env=env)
+        self.running.append(dev)
+        return dev
+
+    def machine(self, name, hardware=None):
+        return Machine(self.folder / name, hardware)
+
+    def wait_until(self, condition):
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if condition():
+                return
+            time.sleep(0.1)
+        self.fail("it did not come true")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    options, rest = parser.parse_known_args()
+    Case.programs = options.bin.resolve()
+    os.environ.pop("BCD_JOIN_TOKEN", None)
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
