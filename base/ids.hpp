@@ -32,7 +32,7 @@ class strong_id {
  public:
   strong_id() = default;
 
-  /// INVALID_INPUT unless the text is of the seeds' pattern for this prefix.
+  /// INVALID_INPUT unless the text is of the published pattern for this prefix.
   [[nodiscard]] static result<strong_id> parse(std::string_view text) {
     if (!detail::id_matches(Tag::prefix, text))
       return fail(errc::invalid_input, "not an identifier of the form " +

@@ -26,7 +26,7 @@ struct admission {
   std::string claimed_site;
 };
 
-/// The rules after the attestor's, in the seeds' order: expect, placeholder
+/// The rules after the attestor's, in the specified order: expect, placeholder
 /// hardware, reclaim, pool, tenant, site. nullopt: admitted as a new node.
 [[nodiscard]] std::optional<refusal_reason> judge(const admission& a);
 

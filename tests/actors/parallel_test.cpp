@@ -1,4 +1,4 @@
-// The whole path under load: exactly N of many parallel joins (issue 2,
+// The whole path under load: exactly N of many parallel joins (DESIGN 3,
 // "Exactly once"), on both stores.
 
 #include "actors/runtime.hpp"

@@ -23,7 +23,7 @@ std::array<std::uint8_t, 10> random_from(std::mt19937_64& source) {
 
 }  // namespace
 
-TEST_CASE("ids: the pattern of the seeds") {
+TEST_CASE("ids: the published pattern") {
   CHECK(join_token_id::parse("jt_" + body));
   CHECK(join_token_id::parse("jt_" + std::string(52, 'z')));
   CHECK(node_id::parse("node_" + body).value().str() == "node_" + body);

@@ -1,4 +1,4 @@
-// The rules after the token's own, in the seeds' order.
+// The rules after the token's own, in the specified order.
 #include "events/admission.hpp"
 
 #include "stream_samples.hpp"
