@@ -6,14 +6,20 @@ namespace bc {
 
 /// Places where a test may break the program. A closed list: a name that is
 /// not here cannot be armed.
-#define BC_FAULT_POINTS(X)                      \
-  X(store_before_append, "store.before-append") \
-  X(store_before_commit, "store.before-commit") \
-  X(store_after_commit, "store.after-commit")   \
-  X(join_before_append, "join.before-append")   \
-  X(join_after_append, "join.after-append")     \
-  X(join_before_answer, "join.before-answer")   \
-  X(daemon_before_identity, "daemon.before-identity")
+#define BC_FAULT_POINTS(X)                              \
+  X(store_before_append, "store.before-append")         \
+  X(store_before_commit, "store.before-commit")         \
+  X(store_after_commit, "store.after-commit")           \
+  X(join_before_append, "join.before-append")           \
+  X(join_after_append, "join.after-append")             \
+  X(join_before_answer, "join.before-answer")           \
+  X(projector_before_commit, "projector.before-commit") \
+  X(projector_after_commit, "projector.after-commit")   \
+  X(daemon_before_identity, "daemon.before-identity")   \
+  X(publisher_after_produce, "publisher.after-produce") \
+  X(publisher_before_commit, "publisher.before-commit") \
+  X(publisher_commit_sent, "publisher.commit-sent")     \
+  X(publisher_after_commit, "publisher.after-commit")
 
 enum class fault_point {
 #define BC_X(name, text) name,

@@ -1,10 +1,14 @@
 # The contracts of schema/ as C++ data, so that a program carries them.
 #
-# Every file under schema/api and schema/sql becomes one row of
-# bc::schema::files() (generated/schema/embedded.hpp).
+# Every file under schema/api, schema/asyncapi, schema/events, schema/sql and
+# schema/postgres becomes one row of bc::schema::files() (generated/schema/embedded.hpp).
 function(bc_embed_schemas)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/schema
-       ${CMAKE_SOURCE_DIR}/schema/api/*.json ${CMAKE_SOURCE_DIR}/schema/sql/*.sql)
+       ${CMAKE_SOURCE_DIR}/schema/api/*.json
+       ${CMAKE_SOURCE_DIR}/schema/asyncapi/*.json
+       ${CMAKE_SOURCE_DIR}/schema/events/*.json
+       ${CMAKE_SOURCE_DIR}/schema/sql/*.sql
+       ${CMAKE_SOURCE_DIR}/schema/postgres/*.sql)
   list(SORT files)
   set(rows "")
   foreach(name ${files})

@@ -5,6 +5,7 @@
 #include "events/directory.hpp"
 #include "events/event_names.hpp"
 #include "events/join_token.hpp"
+#include "events/journal_stream.hpp"
 #include "events/node.hpp"
 
 #include <algorithm>
@@ -23,6 +24,8 @@ constexpr fields pool_fields[] = {"poolId", "tenantId", "siteId",
                                   "name",   "agent",    "createdAt"};
 constexpr fields credential_fields[] = {"credentialId", "principal", "grants",
                                         "createdAt"};
+constexpr fields credential_revoked_fields[] = {"credentialId", "principal",
+                                                "revokedAt"};
 constexpr fields token_created_fields[] = {
     "tokenId",   "poolId", "siteId",       "role",  "maxUses",
     "expiresAt", "pinned", "allowReclaim", "hosted"};
@@ -43,6 +46,8 @@ constexpr std::array types = {
     event_type{name::pool_created, 1, "pool", true, pool_fields},
     event_type{name::credential_created, 1, "credential", true,
                credential_fields},
+    event_type{name::credential_revoked, 1, "credential", true,
+               credential_revoked_fields},
     event_type{name::join_token_created, 1, "join_token", true,
                token_created_fields},
     event_type{name::join_token_redeemed, 1, "join_token", false, {}},
@@ -51,6 +56,7 @@ constexpr std::array types = {
     event_type{name::node_joined, 1, "node", true, joined_fields},
     event_type{name::node_adopted, 1, "node", true, adopted_fields},
     event_type{name::join_refused, 1, "refusal", true, refused_fields},
+    event_type{name::incarnation_started, 1, journal_stream, false, {}},
     event_type{name::pki_initialized, 1, "pki", false, {}},
 };
 
@@ -91,12 +97,14 @@ result<moves> moves_of(const envelope& e) {
     return decoded_moves(e, site::decode, site::moves_of);
   if (type->stream_kind == "pool")
     return decoded_moves(e, pool::decode, pool::moves_of);
+  if (type->stream_kind == journal_stream)
+    return decoded_moves(e, journal_log::decode, journal_log::moves_of);
   return moves{};
 }
 
-std::optional<std::string> to_public(const envelope& e,
-                                     std::string_view incarnation,
-                                     std::string_view source) {
+std::optional<public_event> public_parts(const envelope& e,
+                                         std::string_view incarnation,
+                                         std::string_view source) {
   const auto* type = find_event_type(e.type);
   if (!type || !type->is_public || type->version != e.type_version)
     return std::nullopt;
@@ -104,29 +112,44 @@ std::optional<std::string> to_public(const envelope& e,
   if (!data)
     return std::nullopt;
   const auto prefix = std::string{incarnation} + "-";
-  json::writer out;
-  out.begin_object()
-      .field("specversion", "1.0")
-      .field("id", prefix + std::to_string(e.position))
-      .field("type", e.type)
-      .field("source", source)
-      .field("subject", e.stream)
-      .field("time", to_rfc3339(e.time))
-      .field("dataschema", "urn:better-compute:event:" + e.type + ":" +
-                               std::to_string(e.type_version));
+  public_event out;
+  out.attributes = {{"specversion", "1.0"},
+                    {"id", prefix + std::to_string(e.position)},
+                    {"type", e.type},
+                    {"source", std::string{source}},
+                    {"subject", e.stream},
+                    {"time", to_rfc3339(e.time)},
+                    {"dataschema", "urn:better-compute:event:" + e.type + ":" +
+                                       std::to_string(e.type_version)}};
   // CloudEvents forbids an empty attribute.
-  codec::put_unless_empty(out, "tenantid", e.tenant);
-  codec::put_unless_empty(out, "correlationid", e.correlation);
-  out.field("sequence", prefix + padded(e.position));
-  out.key("data").begin_object();
+  if (!e.tenant.empty())
+    out.attributes.emplace_back("tenantid", e.tenant);
+  if (!e.correlation.empty())
+    out.attributes.emplace_back("correlationid", e.correlation);
+  out.attributes.emplace_back("sequence", prefix + padded(e.position));
+  json::writer text;
+  text.begin_object();
   for (auto field : type->public_fields) {
     auto it = data.value().FindMember(
         json::value{rapidjson::StringRef(field.data(), field.size())});
     if (it != data.value().MemberEnd())
-      out.key(field).raw_value(it->value);
+      text.key(field).raw_value(it->value);
   }
-  out.end_object().end_object();
-  return out.str();
+  out.data = text.end_object().str();
+  return out;
+}
+
+std::optional<std::string> to_public(const envelope& e,
+                                     std::string_view incarnation,
+                                     std::string_view source) {
+  auto parts = public_parts(e, incarnation, source);
+  if (!parts)
+    return std::nullopt;
+  json::writer out;
+  out.begin_object();
+  for (const auto& [name, value] : parts->attributes)
+    out.field(name, value);
+  return out.key("data").raw(parts->data).end_object().str();
 }
 
 }  // namespace bc::events

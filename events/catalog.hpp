@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 /// Every event type: frozen wire name, version, stream kind, and which fields
 /// of `data` may leave as a public event.
@@ -26,6 +28,16 @@ struct event_type {
 /// The claim and budget moves of a stored event; no moves for a type that has
 /// none; INTERNAL for an unknown type or version.
 [[nodiscard]] result<moves> moves_of(const envelope& e);
+
+/// A public event in parts: CloudEvents attributes in their order, and the
+/// JSON object `data`.
+struct public_event {
+  std::vector<std::pair<std::string_view, std::string>> attributes;
+  std::string data;
+};
+/// nullopt for an event that is not public.
+[[nodiscard]] std::optional<public_event> public_parts(
+    const envelope& e, std::string_view incarnation, std::string_view source);
 
 /// A CloudEvents 1.0 JSON object (spec: DESIGN section 6): id, type, source,
 /// subject, time, dataschema, tenantid, correlationid, sequence, data. nullopt

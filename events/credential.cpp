@@ -75,15 +75,37 @@ bool allows(const std::vector<grant>& grants, std::string_view action,
   });
 }
 
+result<std::vector<event>> decide(const state& s, const revoke& c) {
+  if (!s.credential)
+    return fail(errc::not_found, "No such credential");
+  if (s.revoked_at)
+    return std::vector<event>{};
+  return std::vector<event>{
+      revoked{s.credential->id, s.credential->principal, c.at}};
+}
+
 state evolve(state s, const event& e) {
   ++s.version;
-  if (!s.credential)
-    s.credential = std::get<created>(e);
+  if (const auto* c = std::get_if<created>(&e); c && !s.credential)
+    s.credential = *c;
+  if (const auto* r = std::get_if<revoked>(&e);
+      r && s.credential && !s.revoked_at)
+    s.revoked_at = r->at;
   return s;
 }
 
-event_write encode(const event& e) {
-  const auto& c = std::get<created>(e);
+namespace {
+
+event_write encoded(const revoked& r) {
+  auto data = codec::object([&](json::writer& out) {
+    out.field("credentialId", r.id.str())
+        .field("principal", r.principal)
+        .field("revokedAt", to_rfc3339(r.at));
+  });
+  return {std::string{name::credential_revoked}, 1, std::move(data), "{}", {}};
+}
+
+event_write encoded(const created& c) {
   auto data = codec::object([&](json::writer& out) {
     out.field("credentialId", c.id.str()).field("principal", c.principal);
     out.key("grants").begin_array();
@@ -105,7 +127,25 @@ event_write encode(const event& e) {
           {}};
 }
 
+result<event> decode_revoked(const envelope& e) {
+  return codec::read_event(
+      e, [](const json::reader& data, const json::reader&) -> result<event> {
+        BC_TRY(id, codec::id_of<credential_id>(data, "credentialId"));
+        BC_TRY(principal, data.text("principal"));
+        BC_TRY(at, codec::time_of(data, "revokedAt"));
+        return revoked{id, principal, at};
+      });
+}
+
+}  // namespace
+
+event_write encode(const event& e) {
+  return std::visit([](const auto& one) { return encoded(one); }, e);
+}
+
 result<event> decode(const envelope& e) {
+  if (codec::is(e, name::credential_revoked))
+    return decode_revoked(e);
   if (!codec::is(e, name::credential_created))
     return codec::unknown_event(e);
   return codec::read_event(

@@ -38,13 +38,28 @@ struct created {
   std::string secret_sha256;  // hex; internal
   bool operator==(const created&) const = default;
 };
-using event = std::variant<created>;
+/// `security.credential.revoked`: opens nothing from here on, for ever.
+struct revoked {
+  credential_id id;
+  std::string principal;
+  time_point at;
+  bool operator==(const revoked&) const = default;
+};
+using event = std::variant<created, revoked>;
 
 struct state {
   std::uint64_t version = 0;
   std::optional<created> credential;
+  std::optional<time_point> revoked_at;
 };
 
+struct revoke {
+  time_point at;
+};
+
+/// No events when it is revoked already; NOT_FOUND without a credential.
+[[nodiscard]] result<std::vector<event>> decide(const state& s,
+                                                const revoke& c);
 [[nodiscard]] state evolve(state s, const event& e);
 [[nodiscard]] event_write encode(const event& e);
 [[nodiscard]] result<event> decode(const envelope& e);

@@ -11,6 +11,8 @@ inline constexpr std::string_view site_created = "site.created";
 inline constexpr std::string_view pool_created = "pool.created";
 inline constexpr std::string_view credential_created =
     "security.credential.created";
+inline constexpr std::string_view credential_revoked =
+    "security.credential.revoked";
 inline constexpr std::string_view join_token_created =
     "security.join-token.created";
 inline constexpr std::string_view join_token_redeemed =
@@ -20,6 +22,8 @@ inline constexpr std::string_view join_token_revoked =
 inline constexpr std::string_view node_joined = "node.joined";
 inline constexpr std::string_view node_adopted = "node.adopted";
 inline constexpr std::string_view join_refused = "security.join.refused";
+inline constexpr std::string_view incarnation_started =
+    "journal.incarnation-started";
 inline constexpr std::string_view pki_initialized = "pki.initialized";
 
 }  // namespace bc::events::name

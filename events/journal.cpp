@@ -13,8 +13,11 @@ bool batch::has_events() const {
 }
 
 std::string row_hash(const envelope& e) {
+  return row_hash(e, pki::sha256(as_bytes(e.internal)));
+}
+
+std::string row_hash(const envelope& e, byte_view internal) {
   auto data = pki::sha256(as_bytes(e.data));
-  auto internal = pki::sha256(as_bytes(e.internal));
   pki::field_hash h;
   h.add("bc-journal-row-v1")
       .add(std::to_string(e.position))
@@ -28,7 +31,7 @@ std::string row_hash(const envelope& e) {
       .add(e.actor)
       .add(e.correlation)
       .add(byte_view{data})
-      .add(byte_view{internal})
+      .add(internal)
       .add(e.batch);
   return to_hex(std::move(h).finish());
 }

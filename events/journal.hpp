@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
@@ -45,6 +46,8 @@ struct budget_move {
 struct moves {
   std::vector<claim_move> claims;
   std::vector<budget_move> budgets;
+  /// From this event on the journal has another incarnation.
+  std::optional<incarnation_id> incarnation = std::nullopt;
   bool operator==(const moves&) const = default;
 };
 
@@ -135,6 +138,8 @@ struct envelope {
 /// SHA-256, hex, over every field with H(data) and H(internal) in place of
 /// the two texts, so that an export without `internal` still verifies.
 [[nodiscard]] std::string row_hash(const envelope& e);
+/// The same when only H(internal) is known (32 bytes).
+[[nodiscard]] std::string row_hash(const envelope& e, byte_view internal);
 /// H(previous link, the commit's row hashes), hex.
 [[nodiscard]] std::string commit_link(std::string_view previous,
                                       std::span<const std::string> row_hashes);
@@ -184,6 +189,35 @@ struct snapshot {
   std::uint64_t version = 0;  // of the stream at the fold
   int fold_version = 0;
   std::string state;  // JSON
+};
+
+/// The head of the journal at one commit, signed with the journal key (purpose
+/// `journal-checkpoint`): kept in the store, in Kafka and in the log, so that a
+/// journal whose tail was rewritten is found out (checkpoint.hpp).
+struct checkpoint {
+  std::uint64_t position = 0;
+  std::uint64_t commit = 0;
+  std::string link;
+  incarnation_id incarnation;
+  time_point time;
+  std::string signature;  // hex
+  bool operator==(const checkpoint&) const = default;
+};
+
+class stream_fold;
+/// An empty fold for a stream of this kind, to compare its snapshot with; null
+/// for a kind that is not known (stream_fold.hpp: make_stream_fold).
+using fold_function =
+    std::function<std::unique_ptr<stream_fold>(std::string_view stream)>;
+
+/// What verify() compares with; an empty function skips its part.
+struct verify_request {
+  effect_function effects = nullptr;
+  fold_function folds = nullptr;
+  /// True when the checkpoint's signature is by the journal's key.
+  std::function<bool(const checkpoint&)> is_signed = nullptr;
+  /// From outside the store (Kafka, the log, an export).
+  std::vector<checkpoint> outside = {};
 };
 
 /// Who does the background duties.
@@ -238,15 +272,28 @@ class journal {
                                                    const snapshot& s) = 0;
 
   /// Takes or extends the lease; nullopt while another holder's is unexpired.
+  /// With a ttl of 0 the holder gives it back.
   [[nodiscard]] virtual result<std::optional<lease>> acquire_lease(
       std::string_view holder, seconds ttl) = 0;
 
-  /// Checks rows, commits and links, and claims and budgets against the moves
-  /// of the events (not when `effects` is empty); INTERNAL, the message naming
-  /// the first row that is altered, missing, inserted or out of order.
-  [[nodiscard]] virtual result<void> verify(const effect_function& effects) = 0;
+  /// Written only while the lease has this epoch, else INVALID_STATE.
+  [[nodiscard]] virtual result<void> add_checkpoint(const checkpoint& c,
+                                                    std::uint64_t epoch) = 0;
+  /// Checkpoints after this position, in order, at most `limit`.
+  [[nodiscard]] virtual result<std::vector<checkpoint>> read_checkpoints(
+      std::uint64_t after_position, std::size_t limit) = 0;
 
+  /// Checks rows, commits and links, claims and budgets against the moves of
+  /// the events, snapshots against their streams, and the checkpoints of the
+  /// store and from outside; INTERNAL, the message naming the first row that
+  /// is altered, missing, inserted or out of order.
+  [[nodiscard]] virtual result<void> verify(const verify_request& against) = 0;
+
+  /// The store's clock, or this process's corrected by it.
   [[nodiscard]] virtual time_point now() const = 0;
+  /// True when other processes may append too: then what this process knows
+  /// of a stream can be behind the journal.
+  [[nodiscard]] virtual bool is_shared() const { return false; }
 };
 
 }  // namespace bc::events

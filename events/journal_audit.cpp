@@ -1,6 +1,9 @@
 #include "events/journal_audit.hpp"
 
-#include <algorithm>
+#include "events/checkpoint_check.hpp"
+#include "events/journal_folds.hpp"
+#include "events/stream_fold.hpp"
+
 #include <unordered_map>
 #include <utility>
 
@@ -10,116 +13,142 @@ namespace {
 
 constexpr std::size_t page = 1000;
 
-fault bad(std::string what) {
-  return fail(errc::internal, "the journal does not verify: " + what);
-}
-
-fault bad_row(std::uint64_t position, const std::string& what) {
-  return bad("row " + std::to_string(position) + " " + what);
-}
-
 class auditor {
  public:
-  auditor(ledger& tables, const effect_function& effects, head_state head,
+  auditor(ledger& tables, const verify_request& against, head_state head,
           time_point now)
-      : tables_(tables), effects_(effects), head_(std::move(head)), now_(now) {}
+      : tables_(tables),
+        against_(against),
+        head_(std::move(head)),
+        now_(now),
+        chain_({},
+               [this](const chain_point& end, std::uint64_t first) {
+                 return close_commit(end, first);
+               }),
+        checkpoints_(against) {}
 
   result<void> run();
 
  private:
+  result<void> rows();
   result<void> row(const envelope& e);
-  result<void> close_commit();
+  result<void> close_commit(const chain_point& end, std::uint64_t first);
   result<void> close_batch();
   result<void> ends();
   result<void> fold(const envelope& e);
-  result<void> fold_claim(const claim_move& m, const envelope& e);
-  result<void> fold_budget(const budget_move& m, const envelope& e);
-  result<void> compare_claims();
-  result<void> compare_budgets();
+  result<void> stored_checkpoints(const chain_point& end);
+  result<void> next_checkpoints();
+  result<void> compare_snapshot(const std::string& stream, const snapshot& s);
 
   ledger& tables_;
-  const effect_function& effects_;
+  const verify_request& against_;
   head_state head_;
   time_point now_;
 
-  std::uint64_t position_ = 0;
-  std::uint64_t commit_ = 0;
-  std::string link_;
-  std::vector<std::string> hashes_;  // of the open commit
-  batch_row batch_;                  // the open batch
+  row_chain chain_;
+  checkpoint_check checkpoints_;
+  std::vector<checkpoint> stored_;  // a page of the store's own
+  std::size_t next_ = 0;            // of stored_
+  std::uint64_t read_to_ = 0;       // position of the last one read
+  batch_row batch_;                 // the open batch
   std::uint64_t batches_ = 0;
-  time_point time_{};
   std::unordered_map<stream_id, std::uint64_t> versions_;
-  claim_table claims_;
-  budget_table budgets_;
+  claim_and_budget_folds folds_;
 };
 
 result<void> auditor::run() {
+  BC_TRYV(checkpoints_.begin());
+  BC_TRYV(next_checkpoints());
+  BC_TRYV(rows());
+  BC_TRYV(close_batch());
+  BC_TRYV(chain_.finish());
+  BC_TRYV(ends());
+  if (against_.effects) {
+    BC_TRYV(folds_.compare(tables_, now_));
+  }
+  if (!against_.folds)
+    return ok();
+  BC_TRY(snapshots, tables_.all_snapshots());
+  for (const auto& [stream, stored] : snapshots) {
+    BC_TRYV(compare_snapshot(stream, stored));
+  }
+  return ok();
+}
+
+result<void> auditor::rows() {
   for (;;) {
-    BC_TRY(events, tables_.events_after(position_, page));
+    BC_TRY(events, tables_.events_after(chain_.position(), page));
     for (const auto& e : events) {
       BC_TRYV(row(e));
     }
     if (events.size() < page)
       break;
   }
-  if (position_ < head_.row.position)
-    return bad_row(position_ + 1, "is missing");
-  BC_TRYV(close_batch());
-  BC_TRYV(close_commit());
-  BC_TRYV(ends());
-  if (!effects_)
-    return ok();
-  BC_TRYV(compare_claims());
-  return compare_budgets();
+  if (chain_.position() < head_.row.position)
+    return bad_row(chain_.position() + 1, "is missing");
+  return ok();
 }
 
 result<void> auditor::row(const envelope& e) {
-  if (e.position != position_ + 1)
-    return bad_row(position_ + 1, "is missing");
-  if (row_hash(e) != e.hash)
-    return bad_row(e.position, "is altered");
+  BC_TRYV(chain_.add(e, row_hash(e)));
+  if (e.batch != batch_.batch || e.commit != batch_.commit) {
+    BC_TRYV(close_batch());
+  }
   if (e.position > head_.row.position)
     return bad_row(e.position, "was inserted after the head");
   auto& version = versions_[e.stream];
   if (e.version != version + 1)
     return bad_row(e.position, "is out of order in stream " + e.stream);
   version = e.version;
-  if (e.time < time_)
-    return bad_row(e.position, "is earlier than the row before it");
-  if (e.batch != batch_.batch || e.commit != commit_) {
-    BC_TRYV(close_batch());
-  }
-  if (e.commit != commit_) {
-    if (e.commit != commit_ + 1)
-      return bad_row(e.position, "is of another commit than its place");
-    BC_TRYV(close_commit());
-    commit_ = e.commit;
-  }
   if (batch_.batch.empty())
     batch_ = {e.batch, e.commit, e.position, e.position};
   batch_.last = e.position;
-  position_ = e.position;
-  time_ = e.time;
-  hashes_.push_back(e.hash);
-  return effects_ ? fold(e) : ok();
+  BC_TRYV(checkpoints_.add_event(e));
+  return against_.effects ? fold(e) : ok();
 }
 
-result<void> auditor::close_commit() {
-  if (hashes_.empty())
-    return ok();
-  auto name = "commit " + std::to_string(commit_) + " (rows " +
-              std::to_string(position_ - hashes_.size() + 1) + " to " +
-              std::to_string(position_) + ")";
-  BC_TRY(stored, tables_.find_commit(commit_));
+result<void> auditor::close_commit(const chain_point& end,
+                                   std::uint64_t first) {
+  auto name = "commit " + std::to_string(end.commit) + " (rows " +
+              std::to_string(first) + " to " + std::to_string(end.position) +
+              ")";
+  BC_TRY(stored, tables_.find_commit(end.commit));
   if (!stored)
-    return bad(name + " is missing from the commits");
-  if (stored->last != position_)
-    return bad(name + " should end at row " + std::to_string(stored->last));
-  link_ = commit_link(link_, hashes_);
-  if (stored->link != link_)
-    return bad(name + " is altered: its link does not match its rows");
-  hashes_.clear();
+    return does_not_verify(name + " is missing from the commits");
+  if (stored->last != end.position)
+    return does_not_verify(name + " should end at row " +
+                           std::to_string(stored->last));
+  if (stored->link != end.link)
+    return does_not_verify(name +
+                           " is altered: its link does not match its rows");
+  BC_TRYV(checkpoints_.at_commit(end));
+  return stored_checkpoints(end);
+}
+
+result<void> auditor::stored_checkpoints(const chain_point& end) {
+  while (next_ < stored_.size() && stored_[next_].position <= end.position) {
+    BC_TRYV(checkpoints_.stored(stored_[next_], end));
+    if (++next_ == stored_.size()) {
+      BC_TRYV(next_checkpoints());
+    }
+  }
+  return ok();
+}
+
+result<void> auditor::next_checkpoints() {
+  auto read = tables_.checkpoints_after(read_to_, page);
+  if (!read) {
+    auto why = std::move(read).error();
+    if (why.code == errc::invalid_input)
+      return does_not_verify("a checkpoint after row " +
+                             std::to_string(read_to_) +
+                             " cannot be read: " + why.message);
+    return why;
+  }
+  stored_ = std::move(read).value();
+  next_ = 0;
+  if (!stored_.empty())
+    read_to_ = stored_.back().position;
   return ok();
 }
 
@@ -135,118 +164,77 @@ result<void> auditor::close_batch() {
 }
 
 result<void> auditor::ends() {
-  if (commit_ != head_.row.commit || link_ != head_.row.link ||
-      time_ != head_.time)
-    return bad("the head row is altered");
+  const auto& end = chain_.end();
+  if (end.commit != head_.row.commit || end.link != head_.row.link ||
+      chain_.time() != head_.time)
+    return does_not_verify("the head row is altered");
+  if (next_ < stored_.size())
+    return checkpoint_check::beyond(stored_[next_], end.position, false);
+  BC_TRYV(checkpoints_.finish(end, head_.row.incarnation));
   BC_TRY(commits, tables_.commit_count());
-  if (commits != commit_)
-    return bad("there are " + std::to_string(commits) + " commits, not " +
-               std::to_string(commit_));
+  if (commits != end.commit)
+    return does_not_verify("there are " + std::to_string(commits) +
+                           " commits, not " + std::to_string(end.commit));
   BC_TRY(batches, tables_.batch_count());
   if (batches != batches_)
-    return bad("there are " + std::to_string(batches) + " batches, not " +
-               std::to_string(batches_));
+    return does_not_verify("there are " + std::to_string(batches) +
+                           " batches, not " + std::to_string(batches_));
   return ok();
 }
 
 result<void> auditor::fold(const envelope& e) {
-  auto effect = effects_(e);
-  if (!effect) {
-    auto why = std::move(effect).error();
-    why.message = "row " + std::to_string(e.position) +
-                  " cannot be folded: " + why.message;
-    return why;
-  }
-  for (const auto& move : effect.value().claims) {
-    BC_TRYV(fold_claim(move, e));
-  }
-  for (const auto& move : effect.value().budgets) {
-    BC_TRYV(fold_budget(move, e));
-  }
-  return ok();
+  auto effect = against_.effects(e);
+  if (effect)
+    return folds_.add(e, effect.value());
+  auto why = std::move(effect).error();
+  why.message =
+      "row " + std::to_string(e.position) + " cannot be folded: " + why.message;
+  return why;
 }
 
-result<void> auditor::fold_claim(const claim_move& m, const envelope& e) {
-  auto i = claims_.find(m.claim);
-  bool own = i != claims_.end() && i->second.stream == e.stream;
-  if (m.what == claim_move::kind::release) {
-    if (own)
-      claims_.erase(i);
+// A snapshot of another fold version is no fault: it is never used.
+result<void> auditor::compare_snapshot(const std::string& stream,
+                                       const snapshot& s) {
+  auto named = "the snapshot of " + stream + " at its version " +
+               std::to_string(s.version);
+  auto fold = against_.folds(stream);
+  if (!fold)
+    return does_not_verify(named + " is of no kind that has snapshots");
+  std::uint64_t row = 0;
+  while (fold->version() < s.version) {
+    auto wanted = std::min<std::uint64_t>(page, s.version - fold->version());
+    BC_TRY(events, tables_.stream_after(stream, fold->version(),
+                                        static_cast<std::size_t>(wanted)));
+    if (events.empty())
+      return does_not_verify(named + " is beyond the stream's last event");
+    for (const auto& e : events) {
+      BC_TRYV(fold->apply(e));
+      row = e.position;
+    }
+  }
+  auto right = fold->to_snapshot();
+  if (!right)
+    return does_not_verify(named + " is of no kind that has snapshots");
+  if (right->fold_version != s.fold_version)
     return ok();
-  }
-  if (i != claims_.end() && !own && !is_free(i->second, e.time))
-    return bad_row(e.position, "takes claim " + m.claim + ", which " +
-                                   i->second.stream + " holds");
-  claims_[m.claim] = {e.stream, e.position, m.expires_at};
-  return ok();
-}
-
-result<void> auditor::fold_budget(const budget_move& m, const envelope& e) {
-  auto i = budgets_.find(m.budget);
-  bool known = i != budgets_.end();
-  switch (m.what) {
-    case budget_move::kind::open:
-      if (known)
-        return bad_row(e.position, "opens budget " + m.budget + " again");
-      budgets_[m.budget] = {m.amount, false};
-      break;
-    case budget_move::kind::spend:
-      if (!known || i->second.closed || i->second.left < m.amount)
-        return bad_row(e.position, "overspends budget " + m.budget);
-      i->second.left -= m.amount;
-      break;
-    case budget_move::kind::close:
-      if (known)
-        i->second.closed = true;
-      break;
-  }
-  return ok();
-}
-
-bool same(const claim_holder& a, const claim_holder& b) {
-  return a.stream == b.stream && a.position == b.position &&
-         a.expires_at == b.expires_at;
-}
-
-result<void> auditor::compare_claims() {
-  BC_TRY(stored, tables_.all_claims());
-  auto expired = [this](const auto& entry) {
-    return is_free(entry.second, now_);
-  };
-  std::erase_if(stored, expired);
-  std::erase_if(claims_, expired);
-  for (const auto& [claim, holder] : claims_) {
-    auto i = stored.find(claim);
-    if (i == stored.end() || !same(i->second, holder))
-      return bad("claim " + claim + " is not as row " +
-                 std::to_string(holder.position) + " left it");
-  }
-  for (const auto& [claim, holder] : stored)
-    if (!claims_.contains(claim))
-      return bad("claim " + claim + " follows from no row");
-  return ok();
-}
-
-result<void> auditor::compare_budgets() {
-  BC_TRY(stored, tables_.all_budgets());
-  for (const auto& [budget, row] : budgets_) {
-    auto i = stored.find(budget);
-    if (i == stored.end() || i->second != row)
-      return bad("budget " + budget + " is not as its rows left it (" +
-                 std::to_string(row.left) + " left)");
-  }
-  for (const auto& [budget, row] : stored)
-    if (!budgets_.contains(budget))
-      return bad("budget " + budget + " follows from no row");
+  if (right->version != s.version || right->state != s.state)
+    return does_not_verify(named + " is not what its events up to row " +
+                           std::to_string(row) + " give");
   return ok();
 }
 
 }  // namespace
 
-result<void> audit(ledger& tables, const effect_function& effects,
+result<void> audit(ledger& tables, const verify_request& against,
                    time_point now) {
-  BC_TRY(head, tables.head());
-  return auditor{tables, effects, std::move(head), now}.run();
+  auto head = tables.head();
+  if (!head) {
+    auto why = std::move(head).error();
+    if (why.code == errc::invalid_input)
+      return does_not_verify("the head row is altered: " + why.message);
+    return why;
+  }
+  return auditor{tables, against, std::move(head).value(), now}.run();
 }
 
 }  // namespace bc::events::detail

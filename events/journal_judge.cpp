@@ -250,6 +250,8 @@ result<appended> group_writer::write(const batch& b, const changes& todo) {
       BC_TRYV(tables_.add_event(e));
       versions_[w.stream] = e.version;
       hashes_.push_back(e.hash);
+      if (event.effect.incarnation)
+        head_.row.incarnation = *event.effect.incarnation;
       done.events.push_back(std::move(e));
     }
   BC_TRYV(tables_.add_batch({b.id.str(), head_.row.commit + 1,
@@ -337,6 +339,13 @@ std::optional<lease> next_lease(const std::optional<lease>& current,
     return std::nullopt;
   auto epoch = current ? current->epoch : 0;
   return lease{std::string{holder}, expired ? epoch + 1 : epoch, now + ttl};
+}
+
+result<void> check_epoch(const std::optional<lease>& current,
+                         std::uint64_t epoch, time_point now) {
+  if (current && current->epoch == epoch && now < current->expires_at)
+    return ok();
+  return fail(errc::invalid_state, "the lease is another's now");
 }
 
 }  // namespace bc::events::detail

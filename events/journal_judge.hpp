@@ -36,4 +36,8 @@ struct group_outcome {
     const std::optional<lease>& current, std::string_view holder, seconds ttl,
     time_point now);
 
+/// INVALID_STATE unless the lease has this epoch and is unexpired.
+[[nodiscard]] result<void> check_epoch(const std::optional<lease>& current,
+                                       std::uint64_t epoch, time_point now);
+
 }  // namespace bc::events::detail

@@ -71,6 +71,10 @@ class ledger {
   [[nodiscard]] virtual result<std::uint64_t> commit_count() = 0;
   [[nodiscard]] virtual result<claim_table> all_claims() = 0;
   [[nodiscard]] virtual result<budget_table> all_budgets() = 0;
+  [[nodiscard]] virtual result<std::map<std::string, snapshot>>
+  all_snapshots() = 0;
+  [[nodiscard]] virtual result<std::vector<checkpoint>> checkpoints_after(
+      std::uint64_t position, std::size_t limit) = 0;
 
   [[nodiscard]] virtual result<void> add_event(const envelope& e) = 0;
   [[nodiscard]] virtual result<void> add_batch(const batch_row& row) = 0;

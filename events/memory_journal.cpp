@@ -72,16 +72,13 @@ class memory_journal final : public journal {
   result<std::optional<snapshot>> load_snapshot(
       std::string_view stream) override {
     std::lock_guard lock{mutex_};
-    auto i = snapshots_.find(stream);
-    if (i == snapshots_.end())
-      return std::nullopt;
-    return i->second;
+    return tables_.find_snapshot(stream);
   }
 
   result<void> save_snapshot(std::string_view stream,
                              const snapshot& s) override {
     std::lock_guard lock{mutex_};
-    snapshots_.insert_or_assign(std::string{stream}, s);
+    tables_.set_snapshot(stream, s);
     return ok();
   }
 
@@ -94,9 +91,23 @@ class memory_journal final : public journal {
     return next;
   }
 
-  result<void> verify(const effect_function& effects) override {
+  result<void> add_checkpoint(const checkpoint& c,
+                              std::uint64_t epoch) override {
     std::lock_guard lock{mutex_};
-    return detail::audit(tables_, effects, time_.now());
+    BC_TRYV(detail::check_epoch(lease_, epoch, time_.now()));
+    tables_.add_checkpoint(c);
+    return ok();
+  }
+
+  result<std::vector<checkpoint>> read_checkpoints(std::uint64_t after_position,
+                                                   std::size_t limit) override {
+    std::lock_guard lock{mutex_};
+    return tables_.checkpoints_after(after_position, limit);
+  }
+
+  result<void> verify(const verify_request& against) override {
+    std::lock_guard lock{mutex_};
+    return detail::audit(tables_, against, time_.now());
   }
 
   time_point now() const override { return time_.now(); }
@@ -116,7 +127,6 @@ class memory_journal final : public journal {
   const clock& time_;
   std::mutex mutex_;
   detail::memory_ledger tables_;
-  std::map<std::string, snapshot, std::less<>> snapshots_;
   std::optional<lease> lease_;
 };
 

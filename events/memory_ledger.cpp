@@ -159,4 +159,27 @@ result<void> memory_ledger::set_limiter(std::string_view stream,
   return ok();
 }
 
+std::optional<snapshot> memory_ledger::find_snapshot(
+    std::string_view stream) const {
+  auto i = snapshots_.find(std::string{stream});
+  return i == snapshots_.end() ? std::nullopt : std::optional{i->second};
+}
+
+void memory_ledger::set_snapshot(std::string_view stream, const snapshot& s) {
+  snapshots_.insert_or_assign(std::string{stream}, s);
+}
+
+result<std::vector<checkpoint>> memory_ledger::checkpoints_after(
+    std::uint64_t position, std::size_t limit) {
+  std::vector<checkpoint> out;
+  for (const auto& c : checkpoints_)
+    if (c.position > position && out.size() < limit)
+      out.push_back(c);
+  return out;
+}
+
+void memory_ledger::add_checkpoint(const checkpoint& c) {
+  checkpoints_.push_back(c);
+}
+
 }  // namespace bc::events::detail

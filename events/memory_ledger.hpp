@@ -42,6 +42,11 @@ class memory_ledger final : public ledger {
   result<std::uint64_t> commit_count() override { return commits_.size(); }
   result<claim_table> all_claims() override { return claims_; }
   result<budget_table> all_budgets() override { return budgets_; }
+  result<std::map<std::string, snapshot>> all_snapshots() override {
+    return snapshots_;
+  }
+  result<std::vector<checkpoint>> checkpoints_after(std::uint64_t position,
+                                                    std::size_t limit) override;
 
   result<void> add_event(const envelope& e) override;
   result<void> add_batch(const batch_row& row) override;
@@ -54,6 +59,11 @@ class memory_ledger final : public ledger {
                           const budget_row& row) override;
   result<void> set_limiter(std::string_view stream, std::uint64_t version,
                            std::uint64_t dropped) override;
+
+  [[nodiscard]] std::optional<snapshot> find_snapshot(
+      std::string_view stream) const;
+  void set_snapshot(std::string_view stream, const snapshot& s);
+  void add_checkpoint(const checkpoint& c);
 
  private:
   template <class Map>
@@ -68,6 +78,8 @@ class memory_ledger final : public ledger {
   claim_table claims_;
   budget_table budgets_;
   std::map<std::string, limiter_state, std::less<>> limiters_;
+  std::map<std::string, snapshot> snapshots_;
+  std::vector<checkpoint> checkpoints_;
   std::vector<std::function<void()>> undo_;
 };
 

@@ -66,88 +66,75 @@ result<void> make_private_file(const std::string& path) {
   return ok();
 }
 
+/// A statement of the connection's cache, reset when it is given back, or one
+/// of its own.
+class cursor final : public sql::cursor {
+ public:
+  /// `in_use`: the flag of the cache's entry, cleared at the end; nullptr for
+  /// a statement of its own.
+  cursor(sqlite3_stmt* s, bool* in_use) : s_(s), in_use_(in_use) {}
+  cursor(const cursor&) = delete;
+  cursor& operator=(const cursor&) = delete;
+  ~cursor() override {
+    if (in_use_ == nullptr) {
+      sqlite3_finalize(s_);
+      return;
+    }
+    sqlite3_reset(s_);
+    sqlite3_clear_bindings(s_);
+    *in_use_ = false;
+  }
+
+  void bind_text(int index, std::string_view text) override {
+    // A null pointer would bind NULL, not the empty text.
+    const char* data = text.data() == nullptr ? "" : text.data();
+    bound(sqlite3_bind_text64(s_, index, data, text.size(), SQLITE_TRANSIENT,
+                              SQLITE_UTF8));
+  }
+  void bind_number(int index, std::int64_t number) override {
+    bound(sqlite3_bind_int64(s_, index, number));
+  }
+  void bind_null(int index) override { bound(sqlite3_bind_null(s_, index)); }
+
+  result<bool> step() override {
+    if (bind_code_ != SQLITE_OK)
+      return to_fault(bind_code_, "a value cannot be bound");
+    switch (sqlite3_step(s_)) {
+      case SQLITE_ROW:
+        return true;
+      case SQLITE_DONE:
+        return false;
+      default:
+        return last_fault(sqlite3_db_handle(s_));
+    }
+  }
+
+  std::string text(int column) const override {
+    const auto* data = sqlite3_column_text(s_, column);
+    if (data == nullptr)
+      return {};
+    auto size = static_cast<std::size_t>(sqlite3_column_bytes(s_, column));
+    return {reinterpret_cast<const char*>(data), size};
+  }
+  std::int64_t number(int column) const override {
+    return sqlite3_column_int64(s_, column);
+  }
+  bool is_null(int column) const override {
+    return sqlite3_column_type(s_, column) == SQLITE_NULL;
+  }
+
+ private:
+  void bound(int code) {
+    if (bind_code_ == SQLITE_OK)
+      bind_code_ = code;
+  }
+
+  sqlite3_stmt* s_;
+  bool* in_use_;
+  int bind_code_ = SQLITE_OK;
+};
+
 }  // namespace
-
-statement::~statement() {
-  if (s_ == nullptr)
-    return;
-  if (in_use_ == nullptr) {
-    sqlite3_finalize(s_);
-    return;
-  }
-  sqlite3_reset(s_);
-  sqlite3_clear_bindings(s_);
-  *in_use_ = false;
-}
-
-void statement::bound(int code) {
-  if (bind_code_ == SQLITE_OK)
-    bind_code_ = code;
-}
-
-statement& statement::bind(int index, std::string_view text) {
-  // A null pointer would bind NULL, not the empty text.
-  const char* data = text.data() == nullptr ? "" : text.data();
-  bound(sqlite3_bind_text64(s_, index, data, text.size(), SQLITE_TRANSIENT,
-                            SQLITE_UTF8));
-  return *this;
-}
-
-statement& statement::bind(int index, std::int64_t number) {
-  bound(sqlite3_bind_int64(s_, index, number));
-  return *this;
-}
-
-statement& statement::bind_null(int index) {
-  bound(sqlite3_bind_null(s_, index));
-  return *this;
-}
-
-statement& statement::bind(int index,
-                           const std::optional<std::int64_t>& number) {
-  return number ? bind(index, *number) : bind_null(index);
-}
-
-statement& statement::bind(int index, const std::optional<std::string>& text) {
-  return text ? bind(index, std::string_view{*text}) : bind_null(index);
-}
-
-result<bool> statement::step() {
-  if (bind_code_ != SQLITE_OK)
-    return to_fault(bind_code_, "a value cannot be bound");
-  switch (sqlite3_step(s_)) {
-    case SQLITE_ROW:
-      return true;
-    case SQLITE_DONE:
-      return false;
-    default:
-      return last_fault(sqlite3_db_handle(s_));
-  }
-}
-
-result<void> statement::run() {
-  for (;;) {
-    BC_TRY(row, step());
-    if (!row)
-      return ok();
-  }
-}
-
-std::string statement::text(int column) const {
-  const auto* data = sqlite3_column_text(s_, column);
-  if (data == nullptr)
-    return {};
-  auto size = static_cast<std::size_t>(sqlite3_column_bytes(s_, column));
-  return {reinterpret_cast<const char*>(data), size};
-}
-
-std::int64_t statement::number(int column) const {
-  return sqlite3_column_int64(s_, column);
-}
-
-bool statement::is_null(int column) const {
-  return sqlite3_column_type(s_, column) == SQLITE_NULL;
-}
 
 struct connection::impl {
   struct entry {
@@ -218,7 +205,7 @@ result<std::unique_ptr<connection>> connection::open(const std::string& path,
   return db;
 }
 
-result<statement> connection::prepare(std::string_view sql) {
+result<sql::statement> connection::prepare(std::string_view sql) {
   auto& e = impl_->cache[sql];
   if (e.stmt == nullptr) {
     auto compiled = impl_->compile(sql);
@@ -230,10 +217,10 @@ result<statement> connection::prepare(std::string_view sql) {
   }
   if (e.in_use) {
     BC_TRY(own, impl_->compile(sql));
-    return statement{own, nullptr};
+    return sql::statement{std::make_unique<cursor>(own, nullptr)};
   }
   e.in_use = true;
-  return statement{e.stmt, &e.in_use};
+  return sql::statement{std::make_unique<cursor>(e.stmt, &e.in_use)};
 }
 
 result<void> connection::execute(const std::string& script) {

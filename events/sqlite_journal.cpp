@@ -152,13 +152,30 @@ class sqlite_journal final : public journal {
     return next;
   }
 
+  result<void> add_checkpoint(const checkpoint& c,
+                              std::uint64_t epoch) override {
+    std::lock_guard lock{write_};
+    transaction t{*writer_};
+    BC_TRYV(t.begin());
+    BC_TRY(current, tables_.find_lease());
+    BC_TRYV(detail::check_epoch(current, epoch, time_.now()));
+    BC_TRYV(tables_.add_checkpoint(c));
+    return t.commit();
+  }
+
+  result<std::vector<checkpoint>> read_checkpoints(std::uint64_t after_position,
+                                                   std::size_t limit) override {
+    std::lock_guard lock{read_};
+    return seen_.checkpoints_after(after_position, limit);
+  }
+
   // On a connection of its own, so that a long check holds up nobody.
-  result<void> verify(const effect_function& effects) override {
+  result<void> verify(const verify_request& against) override {
     BC_TRY(db, sqlite::connection::open(path_, sqlite::mode::read_only));
     transaction t{*db};
     BC_TRYV(t.begin_reading());
     sqlite_ledger tables{*db};
-    return detail::audit(tables, effects, time_.now());
+    return detail::audit(tables, against, time_.now());
   }
 
   time_point now() const override { return time_.now(); }
@@ -195,34 +212,66 @@ fault naming(fault f, const std::string& path) {
   return f;
 }
 
+enum class schema { migrated, required };
+
 result<std::unique_ptr<journal>> open(const std::string& path,
                                       const clock& time,
-                                      inline_projector* projector) {
+                                      inline_projector* projector,
+                                      schema what) {
   // Past the limit of a process on its files a write is to be a fault, as on a
   // full disk, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  if (what == schema::required) {
+    BC_TRYV(detail::require_file(path));
+  }
   BC_TRY(lock, detail::store_lock::take(path));
   BC_TRY(writer, sqlite::connection::open(path, sqlite::mode::read_write));
-  BC_TRYV(detail::migrate(*writer, time.now()));
+  if (what == schema::required) {
+    BC_TRYV(detail::require_schema(*writer));
+  } else {
+    BC_TRYV(detail::migrate(*writer, time.now()));
+  }
   BC_TRYV(detail::check_store(*writer, path));
   BC_TRYV(end_old_lease(*writer, time.now()));
-  if (projector != nullptr) {
-    BC_TRYV(projector->prepare(*writer));
-  }
   BC_TRY(reader, sqlite::connection::open(path, sqlite::mode::read_only));
-  return std::make_unique<sqlite_journal>(path, time, projector,
-                                          std::move(lock), std::move(writer),
-                                          std::move(reader));
+  auto& tables = *writer;
+  auto opened =
+      std::make_unique<sqlite_journal>(path, time, projector, std::move(lock),
+                                       std::move(writer), std::move(reader));
+  if (projector != nullptr) {
+    BC_TRYV(projector->prepare(tables, *opened));
+  }
+  return opened;
+}
+
+result<std::unique_ptr<journal>> open_named(const std::string& path,
+                                            const clock& time,
+                                            inline_projector* projector,
+                                            schema what) {
+  auto opened = open(path, time, projector, what);
+  if (!opened)
+    return naming(std::move(opened).error(), path);
+  return opened;
 }
 
 }  // namespace
 
 result<std::unique_ptr<journal>> open_sqlite_journal(
     const std::string& path, const clock& time, inline_projector* projector) {
-  auto opened = open(path, time, projector);
-  if (!opened)
-    return naming(std::move(opened).error(), path);
-  return opened;
+  return open_named(path, time, projector, schema::migrated);
+}
+
+result<std::unique_ptr<journal>> open_made_sqlite_journal(
+    const std::string& path, const clock& time, inline_projector* projector) {
+  return open_named(path, time, projector, schema::required);
+}
+
+result<int> migrate_sqlite(const std::string& path, const clock& time,
+                           inline_projector* projector) {
+  BC_TRY(made, open_sqlite_journal(path, time, projector));
+  made.reset();
+  BC_TRY(db, sqlite::connection::open(path, sqlite::mode::read_only));
+  return detail::require_schema(*db);
 }
 
 }  // namespace bc::events

@@ -15,10 +15,16 @@ namespace bc::events {
 class inline_projector {
  public:
   virtual ~inline_projector() = default;
-  /// Makes the tables when they are missing.
-  [[nodiscard]] virtual result<void> prepare(sqlite::connection& db) = 0;
-  [[nodiscard]] virtual result<void> apply(sqlite::connection& db,
+  /// When the store is opened, before anything is appended: makes the tables,
+  /// and brings them to where the journal is.
+  [[nodiscard]] virtual result<void> prepare(sql::connection& db,
+                                             journal& source) = 0;
+  [[nodiscard]] virtual result<void> apply(sql::connection& db,
                                            const envelope& event) = 0;
+  /// Once for each group, after its last event: all up to here is applied, or
+  /// parked.
+  [[nodiscard]] virtual result<void> finish(sql::connection& db,
+                                            std::uint64_t position) = 0;
 };
 
 /// Opens or makes the store at `path` (WAL, synchronous=FULL), migrates it,
@@ -29,5 +35,21 @@ class inline_projector {
 /// and the clock must outlive the journal.
 [[nodiscard]] result<std::unique_ptr<journal>> open_sqlite_journal(
     const std::string& path, const clock& time, inline_projector* projector);
+
+/// The same for a store that must be of this program's schema already:
+/// INVALID_STATE when it was never made or is of another schema.
+[[nodiscard]] result<std::unique_ptr<journal>> open_made_sqlite_journal(
+    const std::string& path, const clock& time, inline_projector* projector);
+
+/// For reading alone: takes no lock, so that a server may have the store
+/// meanwhile (the tables of one moment are read), and every call that would
+/// write is INVALID_STATE. The store must be as for open_made_sqlite_journal.
+[[nodiscard]] result<std::unique_ptr<journal>> open_sqlite_reader(
+    const std::string& path, const clock& time);
+
+/// Makes the store or brings it to this program's schema; answers its number.
+[[nodiscard]] result<int> migrate_sqlite(const std::string& path,
+                                         const clock& time,
+                                         inline_projector* projector);
 
 }  // namespace bc::events

@@ -35,7 +35,7 @@ std::int64_t to_bound(std::uint64_t n) {
   "position, commit_no, stream, version, type, type_version, tenant, " \
   "time_ms, actor, correlation, data, internal, hash, batch"
 
-envelope read_event(const sqlite::statement& row) {
+envelope read_event(const sql::statement& row) {
   envelope e;
   e.position = of_sql(row.number(0));
   e.commit = of_sql(row.number(1));
@@ -54,7 +54,7 @@ envelope read_event(const sqlite::statement& row) {
   return e;
 }
 
-result<std::vector<envelope>> read_events(sqlite::statement& query) {
+result<std::vector<envelope>> read_events(sql::statement& query) {
   std::vector<envelope> events;
   for (;;) {
     BC_TRY(row, query.step());
@@ -65,7 +65,7 @@ result<std::vector<envelope>> read_events(sqlite::statement& query) {
 }
 
 // Columns from `first`: stream, position, expires_ms.
-claim_holder read_claim(const sqlite::statement& row, int first) {
+claim_holder read_claim(const sql::statement& row, int first) {
   claim_holder holder{row.text(first), of_sql(row.number(first + 1)),
                       std::nullopt};
   if (!row.is_null(first + 2))
@@ -73,7 +73,7 @@ claim_holder read_claim(const sqlite::statement& row, int first) {
   return holder;
 }
 
-result<std::uint64_t> read_number(sqlite::statement query) {
+result<std::uint64_t> read_number(sql::statement query) {
   BC_TRY(row, query.step());
   return row ? of_sql(query.number(0)) : 0;
 }
@@ -259,6 +259,9 @@ result<void> sqlite_ledger::add_commit(const commit_row& row) {
 }
 
 result<void> sqlite_ledger::set_head(const head_state& head) {
+  if (projector_ != nullptr) {
+    BC_TRYV(projector_->finish(db_, head.row.position));
+  }
   BC_TRY(update,
          db_.prepare("update head set position = ?, commit_no = ?, link = ?, "
                      "incarnation = ?, time_ms = ? where only = 1"));
@@ -352,6 +355,58 @@ result<void> sqlite_ledger::set_snapshot(std::string_view stream,
       .bind(2, to_sql(s.version))
       .bind(3, std::int64_t{s.fold_version})
       .bind(4, s.state);
+  return insert.run();
+}
+
+result<std::map<std::string, snapshot>> sqlite_ledger::all_snapshots() {
+  BC_TRY(query, db_.prepare("select stream, version, fold_version, state "
+                            "from snapshots"));
+  std::map<std::string, snapshot> out;
+  for (;;) {
+    BC_TRY(row, query.step());
+    if (!row)
+      return out;
+    out.emplace(query.text(0),
+                snapshot{of_sql(query.number(1)),
+                         static_cast<int>(query.number(2)), query.text(3)});
+  }
+}
+
+result<std::vector<checkpoint>> sqlite_ledger::checkpoints_after(
+    std::uint64_t position, std::size_t limit) {
+  BC_TRY(query,
+         db_.prepare("select position, commit_no, link, incarnation, time_ms, "
+                     "signature from checkpoints where position > ? "
+                     "order by position limit ?"));
+  query.bind(1, to_sql(position)).bind(2, to_sql(limit));
+  std::vector<checkpoint> out;
+  for (;;) {
+    BC_TRY(row, query.step());
+    if (!row)
+      return out;
+    checkpoint c;
+    c.position = of_sql(query.number(0));
+    c.commit = of_sql(query.number(1));
+    c.link = query.text(2);
+    BC_TRY(incarnation, incarnation_id::parse(query.text(3)));
+    c.incarnation = incarnation;
+    c.time = from_millis(query.number(4));
+    c.signature = query.text(5);
+    out.push_back(std::move(c));
+  }
+}
+
+result<void> sqlite_ledger::add_checkpoint(const checkpoint& c) {
+  BC_TRY(insert,
+         db_.prepare("insert or replace into checkpoints (position, commit_no, "
+                     "link, incarnation, time_ms, signature) "
+                     "values (?, ?, ?, ?, ?, ?)"));
+  insert.bind(1, to_sql(c.position))
+      .bind(2, to_sql(c.commit))
+      .bind(3, c.link)
+      .bind(4, c.incarnation.str())
+      .bind(5, to_millis(c.time))
+      .bind(6, c.signature);
   return insert.run();
 }
 

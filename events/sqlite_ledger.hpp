@@ -33,6 +33,9 @@ class sqlite_ledger final : public ledger {
   result<std::uint64_t> commit_count() override;
   result<claim_table> all_claims() override;
   result<budget_table> all_budgets() override;
+  result<std::map<std::string, snapshot>> all_snapshots() override;
+  result<std::vector<checkpoint>> checkpoints_after(std::uint64_t position,
+                                                    std::size_t limit) override;
 
   result<void> add_event(const envelope& e) override;
   result<void> add_batch(const batch_row& row) override;
@@ -50,6 +53,7 @@ class sqlite_ledger final : public ledger {
   result<void> set_lease(const lease& l);
   result<std::optional<snapshot>> find_snapshot(std::string_view stream);
   result<void> set_snapshot(std::string_view stream, const snapshot& s);
+  result<void> add_checkpoint(const checkpoint& c);
 
  private:
   result<void> project(const envelope& e);

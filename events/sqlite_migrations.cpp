@@ -15,6 +15,7 @@ namespace {
 // Row n is what makes schema n + 1 of schema n; rows are never edited.
 constexpr std::string_view migrations[] = {
     "sql/0001_create_journal.sql",
+    "sql/0002_create_checkpoints.sql",
 };
 constexpr std::int64_t latest = std::size(migrations);
 
@@ -35,6 +36,8 @@ constexpr std::string_view shapes[] = {
     "select stream, version, fold_version, state from snapshots limit 0",
     "select holder, epoch, expires_ms from lease limit 0",
     "select stream, position, reason from parked_streams limit 0",
+    "select position, commit_no, link, incarnation, time_ms, signature from "
+    "checkpoints limit 0",
 };
 
 fault damaged(const std::string& what) {
@@ -97,7 +100,47 @@ result<void> make_version_table(sqlite::connection& db) {
       "applied_ms integer not null)");
 }
 
+fault newer(std::int64_t version) {
+  return fail(errc::invalid_state,
+              "the store has schema " + std::to_string(version) +
+                  ", this program knows up to " + std::to_string(latest) +
+                  "; use a newer better-compute");
+}
+
 }  // namespace
+
+result<void> require_file(const std::string& path) {
+  std::error_code failed;
+  auto size = std::filesystem::file_size(path, failed);
+  if (failed == std::errc::no_such_file_or_directory || (!failed && size == 0))
+    return fail(errc::invalid_state, "the store was never made");
+  if (failed)
+    return fail(errc::invalid_config,
+                "cannot open " + path + ": " + failed.message());
+  return ok();
+}
+
+result<int> require_schema(sqlite::connection& db) {
+  BC_TRY(known, one_number(db,
+                           "select count(*) from sqlite_master "
+                           "where name = 'schema_version'"));
+  std::int64_t version = 0;
+  if (known > 0) {
+    BC_TRY(found, one_number(db,
+                             "select coalesce(max(version), 0) "
+                             "from schema_version"));
+    version = found;
+  }
+  if (version > latest)
+    return newer(version);
+  if (version < latest)
+    return fail(errc::invalid_state,
+                version == 0
+                    ? "the store was never made"
+                    : "the store has schema " + std::to_string(version) +
+                          ", this program needs " + std::to_string(latest));
+  return static_cast<int>(latest);
+}
 
 result<void> migrate(sqlite::connection& db, time_point now) {
   BC_TRYV(make_version_table(db));
@@ -105,10 +148,7 @@ result<void> migrate(sqlite::connection& db, time_point now) {
                              "select coalesce(max(version), 0) "
                              "from schema_version"));
   if (version > latest)
-    return fail(errc::invalid_state,
-                "the store has schema " + std::to_string(version) +
-                    ", this program knows up to " + std::to_string(latest) +
-                    "; use a newer better-compute");
+    return newer(version);
   for (auto next = version + 1; next <= latest; ++next) {
     BC_TRYV(in_transaction(db, [&]() -> result<void> {
       BC_TRYV(migrate_by_one(db, next, now));

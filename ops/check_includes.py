@@ -18,13 +18,20 @@ LIBRARIES = [
      (p.suffix == ".cpp" or p.name == "ossl.hpp")),
     # In a private header too (gateway/connection.hpp), never in a public one.
     (r"boost/(beast|asio)", lambda p: p.parts[0] in ("gateway", "daemon") and
-     (p.suffix == ".cpp" or p.name == "connection.hpp")),
+     (p.suffix == ".cpp" or p.name in ("connection.hpp", "byte_stream.hpp", "session.hpp",
+                                       "tls_context.hpp", "relay_link.hpp",
+                                       "relay_api.hpp"))),
     (r"boost/outcome", lambda p: p == pathlib.Path("base/result.hpp")),
     (r"sqlite3\.h", lambda p: p.parts[0] in ("events", "projections") and
      p.suffix == ".cpp"),
+    (r"libpq|pg_config", lambda p: p.parts[0] == "events" and
+     p.name.startswith("postgres") and p.suffix == ".cpp"),
+    (r"librdkafka/", lambda p: p.parts[:2] == ("events", "kafka") and
+     (p.suffix == ".cpp" or p.name == "rdkafka.hpp")),
     (r"CLI/", lambda p: p.parts[0] in ("ops", "daemon") and
      p.suffix == ".cpp"),
-    (r"toml\+\+", lambda p: p.parts[0] == "daemon" and p.suffix == ".cpp"),
+    (r"toml\+\+", lambda p: p.parts[0] in ("daemon", "ops") and
+     p.suffix == ".cpp"),
     # Elsewhere base/json.hpp is the JSON layer.
     (r"rapidjson/", lambda p: p.parts[0] == "base" or
      p == pathlib.Path("actors/api/schema_check.cpp")),

@@ -17,13 +17,6 @@ constexpr std::chrono::days server_lifetime{90};
 constexpr std::uint8_t dns_name = 0x82;
 constexpr std::uint8_t ip_name = 0x87;
 
-std::array<std::uint8_t, 16> fresh_serial() {
-  auto random = random_bytes(16);
-  std::array<std::uint8_t, 16> out;
-  std::copy(random.begin(), random.end(), out.begin());
-  return x509::serial_of(out);
-}
-
 // The common name's upper bound is in RFC 5280 appendix A.
 bool is_common_name(std::string_view text) {
   return !text.empty() && text.size() <= 64 && is_utf8(text) &&
@@ -98,6 +91,25 @@ std::optional<bytes> general_name(const std::string& name) {
 
 }  // namespace
 
+std::array<std::uint8_t, 16> fresh_serial() {
+  auto random = random_bytes(16);
+  std::array<std::uint8_t, 16> out;
+  std::copy(random.begin(), random.end(), out.begin());
+  return x509::serial_of(out);
+}
+
+result<bytes> general_names(const std::vector<std::string>& names) {
+  bytes list;
+  for (const auto& name : names) {
+    auto general = general_name(name);
+    if (!general || name.find('\0') != name.npos)
+      return fail(errc::invalid_input,
+                  "\"" + name + "\" is neither a DNS name nor an IP address");
+    list.insert(list.end(), general->begin(), general->end());
+  }
+  return list;
+}
+
 result<issuer> make_ca(std::string_view common_name, time_point now) {
   // CA true with pathLen 0; keyCertSign and cRLSign.
   auto constraints = oids::der_of(0x30, 6, 1, 1, 0xff, 2, 1, 0);
@@ -116,14 +128,7 @@ result<issuer> issue_server_certificate(const issuer& serving_ca,
                                         time_point now) {
   if (names.empty())
     return fail(errc::invalid_input, "a server certificate needs a name");
-  bytes list;
-  for (const auto& name : names) {
-    auto general = general_name(name);
-    if (!general || name.find('\0') != name.npos)
-      return fail(errc::invalid_input,
-                  "\"" + name + "\" is neither a DNS name nor an IP address");
-    list.insert(list.end(), general->begin(), general->end());
-  }
+  BC_TRY(list, general_names(names));
   BC_TRY(ca, x509::split(serving_ca.certificate));
   auto key = private_key::generate();
   time_point not_before = std::chrono::floor<seconds>(now) - backdating;

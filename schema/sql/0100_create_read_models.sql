@@ -90,9 +90,21 @@ create table if not exists node_certs (
 ) without rowid;
 create index if not exists node_certs_by_node on node_certs (node, serial);
 
+-- grants: a JSON array. The secret's hash stays in the journal.
+create table if not exists credentials (
+  id         text    not null primary key,
+  tenant     text    not null,
+  principal  text    not null,
+  grants     text    not null,
+  created_at integer not null,
+  revoked_at integer
+) without rowid;
+create index if not exists credentials_by_tenant on credentials (tenant, id);
+
 -- The last event that is in the tables above.
 create table if not exists projection_checkpoint (
   one      integer not null primary key check (one = 1),
   position integer not null
 );
-insert or ignore into projection_checkpoint (one, position) values (1, 0);
+insert into projection_checkpoint (one, position) values (1, 0)
+  on conflict do nothing;

@@ -1,0 +1,102 @@
+#include "events/kafka/control.hpp"
+
+#include "base/json.hpp"
+
+#include <algorithm>
+
+namespace bc::events::kafka {
+
+namespace {
+
+// The last record stands near the end; the topic may be long before it is
+// compacted.
+constexpr std::int64_t first_look = 200;
+
+result<control_record> parse(const std::string& text) {
+  auto read = [&]() -> result<control_record> {
+    BC_TRY(doc, json::parse_object(text));
+    json::reader in{doc};
+    BC_TRY(incarnation, in.text("incarnation"));
+    BC_TRY(position, in.integer("position"));
+    BC_TRY(hash, in.text("hash"));
+    BC_TRY(checkpoint, in.optional_integer("checkpoint"));
+    if (position < 1 || checkpoint.value_or(0) < 0)
+      return fail(errc::invalid_input, "is no position");
+    return control_record{incarnation, static_cast<std::uint64_t>(position),
+                          hash,
+                          static_cast<std::uint64_t>(checkpoint.value_or(0))};
+  };
+  auto out = read();
+  if (!out)
+    return fail(errc::internal,
+                "the publisher's control record in Kafka cannot be "
+                "understood: " +
+                    out.error().message);
+  return out;
+}
+
+fault mismatch(const control_record& c, const std::string& journal_has) {
+  return fail(errc::invalid_state,
+              "Kafka has this deployment's events up to position " +
+                  std::to_string(c.position) + " of incarnation " +
+                  c.incarnation + " (event hash " + c.hash +
+                  "), but the journal " + journal_has +
+                  ": it is another journal, or an older copy was restored. "
+                  "Nothing is published until an operator decides");
+}
+
+}  // namespace
+
+record to_record(const control_record& c, const std::string& topic,
+                 const std::string& transactional_id) {
+  json::writer out;
+  out.begin_object()
+      .field("incarnation", c.incarnation)
+      .field("position", c.position)
+      .field("hash", c.hash)
+      .field("checkpoint", c.checkpoint)
+      .end_object();
+  return {topic, 0, transactional_id, {}, out.str()};
+}
+
+result<std::optional<control_record>> read_control(
+    cluster& from, const std::string& topic,
+    const std::string& transactional_id, const keep_going& go_on) {
+  BC_TRY(all, from.extent(topic, 0));
+  for (auto look = first_look;; look *= 10) {
+    auto part = all;
+    part.from = std::max(all.from, all.until - look);
+    std::optional<control_record> last;
+    BC_TRYV(from.read(
+        {part},
+        [&](const received& m) -> result<void> {
+          if (m.key != transactional_id || !m.value)
+            return ok();
+          BC_TRY(parsed, parse(*m.value));
+          last = std::move(parsed);
+          return ok();
+        },
+        go_on));
+    if (last || part.from == all.from)
+      return last;
+  }
+}
+
+result<void> match_control(journal& store, const incarnations& known,
+                           const control_record& c) {
+  BC_TRY(head, store.head());
+  if (head.position < c.position)
+    return mismatch(c, "ends at position " + std::to_string(head.position) +
+                           " of incarnation " + head.incarnation.str());
+  BC_TRY(rows, store.read_all(c.position - 1, 1));
+  if (rows.empty() || rows.front().position != c.position)
+    return fail(errc::internal,
+                "the journal has no event " + std::to_string(c.position));
+  const auto& here = known.at(c.position);
+  if (here != c.incarnation || rows.front().hash != c.hash)
+    return mismatch(c, "has incarnation " + here + " there, with event hash " +
+                           rows.front().hash);
+  return ok();
+}
+
+}  // namespace bc::events::kafka

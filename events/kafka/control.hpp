@@ -1,0 +1,39 @@
+#pragma once
+
+#include "events/kafka/cluster.hpp"
+#include "events/kafka/incarnations.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace bc::events::kafka {
+
+/// How far the journal was published: written in the transaction that carries
+/// the events, to a compacted topic of one partition.
+struct control_record {
+  std::string incarnation;
+  std::uint64_t position = 0;
+  std::string hash;              // of the event at that position
+  std::uint64_t checkpoint = 0;  // position of the last one published
+  bool operator==(const control_record&) const = default;
+};
+
+[[nodiscard]] record to_record(const control_record& c,
+                               const std::string& topic,
+                               const std::string& transactional_id);
+
+/// The last committed control record of this id; nullopt when there is none.
+/// Reads behind every transaction that was open when it was asked. INTERNAL
+/// for a record that cannot be understood.
+[[nodiscard]] result<std::optional<control_record>> read_control(
+    cluster& from, const std::string& topic,
+    const std::string& transactional_id, const keep_going& go_on);
+
+/// INVALID_STATE, naming both, when the journal is not the one that was
+/// published: it ends before the record, or the event there is another.
+[[nodiscard]] result<void> match_control(journal& store,
+                                         const incarnations& known,
+                                         const control_record& c);
+
+}  // namespace bc::events::kafka

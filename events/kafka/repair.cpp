@@ -1,0 +1,159 @@
+#include "events/kafka/repair.hpp"
+
+#include "events/catalog.hpp"
+#include "events/kafka/producer.hpp"
+
+#include <algorithm>
+
+namespace bc::events::kafka {
+
+namespace {
+
+constexpr std::size_t page = 500;
+
+result<std::int32_t> prepare_topic(const backfill_options& o,
+                                   cluster& brokers) {
+  for (const auto& plan : o.topics.plans({}))
+    if (plan.name == o.topic)
+      return fail(errc::invalid_input,
+                  o.topic + " is one of the deployment's own topics", "/topic");
+  BC_TRY(count, brokers.partitions_of(o.topic));
+  if (count)
+    return *count;
+  BC_TRYV(brokers.ensure({{o.topic, o.topics.partitions, {}}}));
+  return o.topics.partitions;
+}
+
+result<void> must_be_empty(const std::string& topic, cluster& brokers) {
+  BC_TRY(what, brokers.extents(topic));
+  for (const auto& one : what)
+    if (one.until > 0)
+      return fail(errc::already_exists,
+                  "topic " + topic + " is not empty; take a new one");
+  return ok();
+}
+
+// One transaction; the number of public events in it.
+result<std::uint64_t> send_page(const backfill_options& o, producer& out,
+                                const std::vector<envelope>& rows,
+                                const incarnations& known, std::int32_t count,
+                                const keep_going& go_on) {
+  std::uint64_t sent = 0;
+  for (const auto& e : rows) {
+    if (e.position > o.to)
+      break;
+    auto event = public_parts(e, known.at(e.position), o.source);
+    if (!event)
+      continue;
+    if (sent++ == 0) {
+      BC_TRYV(out.begin());
+    }
+    BC_TRY(how,
+           out.send(record_of(*event, o.topic, e.tenant, count), e.position));
+    if (how == producer::sending::too_large)
+      return fail(errc::invalid_state,
+                  "event " + std::to_string(e.position) +
+                      " is larger than Kafka takes (message.max.bytes)");
+  }
+  if (sent == 0)
+    return sent;
+  BC_TRYV(out.flush(go_on));
+  BC_TRYV(out.commit(go_on));
+  return sent;
+}
+
+result<std::uint64_t> last_start(journal& store) {
+  std::uint64_t version = 0, position = 0;
+  for (;;) {
+    BC_TRY(rows, store.read_stream("journal", version, 100));
+    if (rows.empty())
+      break;
+    version = rows.back().version;
+    position = rows.back().position;
+  }
+  if (position == 0)
+    return fail(errc::invalid_state,
+                "the journal never began another incarnation; after a restore "
+                "run first: better-compute journal new-incarnation");
+  return position;
+}
+
+}  // namespace
+
+result<std::uint64_t> backfill(const backfill_options& given, journal& store,
+                               const keep_going& go_on) {
+  auto o = given;
+  BC_TRYV(check_properties(o.client));
+  BC_TRY(head, store.head());
+  if (o.to == 0)
+    o.to = head.position;
+  if (o.from < 1 || o.from > o.to || o.to > head.position)
+    return fail(errc::invalid_input,
+                "the journal has positions 1 to " +
+                    std::to_string(head.position) + "; asked for " +
+                    std::to_string(o.from) + " to " + std::to_string(o.to));
+  BC_TRY(known, incarnations::load(store));
+  BC_TRY(brokers, cluster::connect(o.client));
+  BC_TRY(count, prepare_topic(o, *brokers));
+  // Two at once: the second fences the first, and then finds what it left.
+  BC_TRY(out, producer::make(o.client, "better-compute-backfill." + o.topic));
+  BC_TRYV(out->init_transactions(go_on));
+  BC_TRYV(must_be_empty(o.topic, *brokers));
+  std::uint64_t sent = 0;
+  for (auto done = o.from - 1; done < o.to;) {
+    BC_TRY(rows, store.read_all(done, page));
+    if (rows.empty())
+      return fail(errc::internal,
+                  "the journal has no event " + std::to_string(done + 1));
+    BC_TRY(some, send_page(o, *out, rows, known, count, go_on));
+    sent += some;
+    done = rows.back().position;
+  }
+  return sent;
+}
+
+result<control_record> resume_after(const publisher_options& o, journal& store,
+                                    std::optional<std::uint64_t> position,
+                                    const keep_going& go_on) {
+  BC_TRYV(check_properties(o.client));
+  BC_TRY(known, incarnations::load(store));
+  BC_TRY(brokers, cluster::connect(o.client));
+  if (!position) {
+    BC_TRY(start, last_start(store));
+    position = start - 1;
+  }
+  if (*position < 1)
+    return fail(errc::invalid_input, "a position to go on after is at least 1");
+  BC_TRY(out, producer::make(o.client, o.transactional_id));
+  BC_TRYV(out->init_transactions(go_on));
+  BC_TRY(last,
+         read_control(*brokers, o.topics.control(), o.transactional_id, go_on));
+  if (!last)
+    return fail(errc::invalid_state, "nothing was ever published");
+  auto fits = match_control(store, known, *last);
+  if (fits || fits.error().code != errc::invalid_state)
+    return fits ? fail(errc::invalid_state,
+                       "Kafka and the journal fit together; there is nothing "
+                       "to decide")
+                : fits.error();
+  if (*position > last->position)
+    return fail(errc::invalid_input,
+                "events after " + std::to_string(last->position) +
+                    " were never published; they would be left out");
+  BC_TRY(rows, store.read_all(*position - 1, 1));
+  if (rows.empty())
+    return fail(errc::invalid_input,
+                "the journal has no event " + std::to_string(*position));
+  // Checkpoints of the old copy and of the new one may stand at one position.
+  control_record next{known.at(*position), *position, rows.front().hash,
+                      std::min(last->checkpoint, *position)};
+  BC_TRYV(out->begin());
+  BC_TRY(sent,
+         out->send(to_record(next, o.topics.control(), o.transactional_id), 0));
+  static_cast<void>(sent);
+  BC_TRYV(out->flush(go_on));
+  BC_TRYV(out->commit(go_on));
+  return next;
+}
+
+}  // namespace bc::events::kafka

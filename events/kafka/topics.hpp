@@ -1,0 +1,41 @@
+#pragma once
+
+#include "events/kafka/cluster.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bc::events::kafka {
+
+/// One topic for all public events, each tenant's in order; or one for each
+/// event type, ordered within a topic and merged by `sequence`.
+enum class layout { single, type };
+
+/// The deployment's topics.
+struct topic_names {
+  layout events_by = layout::single;
+  std::string prefix = "better-compute";
+  std::int32_t partitions = 12;
+
+  /// Where events of this type go.
+  [[nodiscard]] std::string events(std::string_view type) const;
+  /// The control topic: how far the journal was published.
+  [[nodiscard]] std::string control() const;
+  /// What could not be published because of its size.
+  [[nodiscard]] std::string parked() const;
+  /// The journal's signed checkpoints.
+  [[nodiscard]] std::string checkpoints() const;
+
+  /// All topics of events, once each.
+  [[nodiscard]] std::vector<std::string> event_topics() const;
+  /// Every topic; `config` is for those of events.
+  [[nodiscard]] std::vector<topic_plan> plans(const properties& config) const;
+};
+
+/// INVALID_CONFIG for a prefix Kafka does not take or a number of partitions
+/// out of 1 to 1000.
+[[nodiscard]] result<void> check_names(const topic_names& names);
+
+}  // namespace bc::events::kafka

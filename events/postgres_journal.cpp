@@ -1,0 +1,307 @@
+#include "events/postgres_journal.hpp"
+
+#include "events/journal_audit.hpp"
+#include "events/journal_judge.hpp"
+#include "events/postgres_group.hpp"
+#include "events/postgres_migrations.hpp"
+#include "events/postgres_pool.hpp"
+
+#include <atomic>
+#include <utility>
+
+namespace bc::events {
+
+namespace {
+
+using detail::postgres_group;
+using detail::postgres_pool;
+using detail::postgres_reader;
+using detail::to_bound;
+using detail::to_sql;
+using postgres::call;
+using postgres::connection;
+
+constexpr std::size_t readers = 4;
+constexpr int tries = 3;
+
+// Plans made once and never by whole tables: what they were made for when the
+// tables were small must hold when they are large.
+constexpr const char* setup =
+    "set plan_cache_mode = force_generic_plan; set enable_seqscan = off; "
+    "set enable_hashjoin = off; set enable_mergejoin = off";
+
+result<void> run(connection& db, std::vector<call> calls) {
+  BC_TRY(answers, db.run(calls));
+  static_cast<void>(answers);
+  return ok();
+}
+
+class postgres_journal final : public journal {
+ public:
+  explicit postgres_journal(const std::string& url)
+      : writer_(url, 1, setup),
+        lookups_(url, 1, setup),
+        pool_(url, readers, setup) {}
+
+  /// The first connection, and whether the store is ours.
+  result<void> check() {
+    BC_TRY(db, pool_.borrow());
+    BC_TRYV(detail::check_store(*db));
+    BC_TRY(time, postgres_reader{*db}.store_time());
+    saw(time);
+    return ok();
+  }
+
+  result<std::vector<append_outcome>> append(
+      std::span<const batch> group) override {
+    BC_TRYV(detail::pass(fault_point::store_before_append));
+    auto asked = detail::questions_of(group);
+    for (int n = 1;; ++n) {
+      bool again = false;
+      auto done = append_once(group, asked, again);
+      if (done || !again || n == tries)
+        return done;
+    }
+  }
+
+  // On a connection opened after the last one that was lost: that one may have
+  // a server process behind it that still commits. The head lock waits for it.
+  result<std::optional<appended>> outcome(const batch_id& id) override {
+    if (lost_.exchange(false))
+      lookups_.drop_idle();
+    std::optional<postgres_group> tables;
+    BC_TRY(db, detail::begin_on(lookups_, [&](connection& on) {
+             tables.emplace(on);
+             return tables->lock({});
+           }));
+    static_cast<void>(db);
+    saw(tables->now());
+    return detail::stored_batch(*tables, id.str(), tables->now());
+  }
+
+  result<std::optional<claim_holder>> holder(std::string_view claim) override {
+    return read([&](auto& tables) { return tables.find_live_claim(claim); });
+  }
+
+  result<std::vector<envelope>> read_stream(std::string_view stream,
+                                            std::uint64_t after_version,
+                                            std::size_t limit) override {
+    return read([&](auto& tables) {
+      return tables.stream_after(stream, after_version, limit);
+    });
+  }
+
+  result<std::vector<envelope>> read_all(std::uint64_t after_position,
+                                         std::size_t limit) override {
+    return read([&](auto& tables) {
+      return tables.events_after(after_position, limit);
+    });
+  }
+
+  result<head_row> head() override {
+    return read([&](auto& tables) -> result<head_row> {
+      BC_TRY(head, tables.head());
+      return std::move(head.row);
+    });
+  }
+
+  result<limiter_row> read_limiter(std::string_view stream) override {
+    return read([&](auto& tables) { return tables.limiter(stream, 60); });
+  }
+
+  // Behind the head lock: an append judges by the row and then sets it.
+  result<void> add_dropped(std::string_view stream,
+                           std::uint64_t count) override {
+    BC_TRY(db, detail::begin_on(pool_, [&](connection& on) {
+             return postgres_group{on}.lock({});
+           }));
+    return run(
+        *db,
+        {{"insert into limiters (stream, version, dropped) values ($1, 1, $2) "
+          "on conflict (stream) do update set version = limiters.version + 1, "
+          "dropped = limiters.dropped + excluded.dropped",
+          {stream, to_sql(count)}},
+         {"commit"}});
+  }
+
+  result<std::optional<snapshot>> load_snapshot(
+      std::string_view stream) override {
+    return read([&](auto& tables) { return tables.find_snapshot(stream); });
+  }
+
+  result<void> save_snapshot(std::string_view stream,
+                             const snapshot& s) override {
+    // The same again when it is repeated.
+    BC_TRY(db, detail::begin_on(pool_, [&](connection& on) {
+             return run(
+                 on, {{"insert into snapshots (stream, version, fold_version, "
+                       "state) values ($1, $2, $3, $4) on conflict (stream) "
+                       "do update set version = excluded.version, "
+                       "fold_version = excluded.fold_version, "
+                       "state = excluded.state",
+                       {stream, to_sql(s.version), s.fold_version, s.state}}});
+           }));
+    static_cast<void>(db);
+    return ok();
+  }
+
+  result<std::optional<lease>> acquire_lease(std::string_view holder,
+                                             seconds ttl) override {
+    leased now;
+    BC_TRY(db, detail::begin_on(pool_, [&](connection& on) {
+             return read_lease(
+                 on, "lock table lease in share row exclusive mode", now);
+           }));
+    auto next = detail::next_lease(now.current, holder, ttl, now.time);
+    if (!next)
+      return std::nullopt;
+    BC_TRYV(run(*db, {{"insert into lease (one, holder, epoch, expires_ms) "
+                       "values (1, $1, $2, $3) on conflict (one) do update "
+                       "set holder = excluded.holder, epoch = excluded.epoch, "
+                       "expires_ms = excluded.expires_ms",
+                       {next->holder, to_sql(next->epoch),
+                        to_millis(next->expires_at)}},
+                      {"commit"}}));
+    return next;
+  }
+
+  // The lease cannot change hands before this is committed.
+  result<void> add_checkpoint(const checkpoint& c,
+                              std::uint64_t epoch) override {
+    leased now;
+    BC_TRY(db, detail::begin_on(pool_, [&](connection& on) {
+             return read_lease(
+                 on, "select 1 from lease where one = 1 for share", now);
+           }));
+    BC_TRYV(detail::check_epoch(now.current, epoch, now.time));
+    return run(
+        *db,
+        {{"insert into checkpoints (position, commit_no, link, incarnation, "
+          "time_ms, signature) values ($1, $2, $3, $4, $5, $6) "
+          "on conflict (position) do update set "
+          "commit_no = excluded.commit_no, link = excluded.link, "
+          "incarnation = excluded.incarnation, time_ms = excluded.time_ms, "
+          "signature = excluded.signature",
+          {to_sql(c.position), to_sql(c.commit), c.link, c.incarnation.str(),
+           to_millis(c.time), c.signature}},
+         {"commit"}});
+  }
+
+  result<std::vector<checkpoint>> read_checkpoints(std::uint64_t after_position,
+                                                   std::size_t limit) override {
+    return read([&](auto& tables) {
+      return tables.checkpoints_after(after_position, limit);
+    });
+  }
+
+  // On a connection of its own, so that a long check holds up nobody, and on
+  // one moment of the tables.
+  result<void> verify(const verify_request& against) override {
+    BC_TRY(db, connection::open(writer_.url(), postgres::patience::endless));
+    BC_TRYV(db->execute("begin isolation level repeatable read read only"));
+    postgres_reader tables{*db};
+    BC_TRY(now, tables.store_time());
+    return detail::audit(tables, against, now);
+  }
+
+  time_point now() const override {
+    return from_millis(to_millis(own_.now()) + ahead_ms_);
+  }
+
+  bool is_shared() const override { return true; }
+
+ private:
+  struct leased {
+    std::optional<lease> current;
+    time_point time;
+  };
+
+  // `again`: nothing was written, and the same may succeed at once.
+  result<std::vector<append_outcome>> append_once(
+      std::span<const batch> group, const detail::questions& asked,
+      bool& again) {
+    std::optional<postgres_group> tables;
+    connection* used = nullptr;
+    auto db = detail::begin_on(writer_, [&](connection& on) {
+      used = &on;
+      tables.emplace(on);
+      auto locked = tables->lock(asked);
+      again = is_conflict(on, locked);
+      return locked;
+    });
+    if (!db)
+      return std::move(db).error();
+    saw(tables->now());
+    BC_TRY(done, detail::append_group(*tables, group, tables->now()));
+    // Given back, the connection rolls back.
+    if (!done.wrote)
+      return std::move(done.outcomes);
+    BC_TRYV(detail::pass(fault_point::store_before_commit));
+    auto committed = tables->commit();
+    again = is_conflict(*used, committed);
+    if (!used->is_alive())
+      lost_ = true;
+    if (!committed)
+      return std::move(committed).error();
+    BC_TRYV(detail::pass(fault_point::store_after_commit));
+    return std::move(done.outcomes);
+  }
+
+  // The server says for certain that the transaction was rolled back.
+  static bool is_conflict(const connection& db, const result<void>& done) {
+    return !done && db.is_alive() &&
+           (db.state() == "40001" || db.state() == "40P01");
+  }
+
+  result<void> read_lease(connection& on, std::string_view lock, leased& now) {
+    std::vector<call> calls{
+        {"begin isolation level read committed"},
+        {lock},
+        {"select store_now_ms(), holder, epoch, expires_ms "
+         "from (values (1)) unit left join lease on one = 1"}};
+    BC_TRY(answers, on.run(calls));
+    const auto& row = answers[2];
+    now.time = from_millis(row.number(0, 0));
+    saw(now.time);
+    if (!row.is_null(0, 1))
+      now.current =
+          lease{std::string{row.text(0, 1)}, detail::of_sql(row.number(0, 2)),
+                from_millis(row.number(0, 3))};
+    return ok();
+  }
+
+  // Reading has no effect, so it may be repeated whole.
+  template <class Work>
+  auto read(Work work) -> decltype(work(std::declval<postgres_reader&>())) {
+    using answer = decltype(work(std::declval<postgres_reader&>()));
+    std::optional<answer> done;
+    BC_TRY(db, detail::begin_on(pool_, [&](connection& on) -> result<void> {
+             postgres_reader tables{on};
+             done.emplace(work(tables));
+             return *done ? result<void>{ok()} : result<void>{done->error()};
+           }));
+    static_cast<void>(db);
+    return std::move(*done);
+  }
+
+  void saw(time_point store) {
+    ahead_ms_ = to_millis(store) - to_millis(own_.now());
+  }
+
+  system_clock own_;
+  std::atomic<std::int64_t> ahead_ms_{0};
+  postgres_pool writer_;
+  postgres_pool lookups_;
+  postgres_pool pool_;
+  std::atomic<bool> lost_{false};  // the writer, in a commit
+};
+
+}  // namespace
+
+result<std::unique_ptr<journal>> open_postgres_journal(const std::string& url) {
+  auto opened = std::make_unique<postgres_journal>(url);
+  BC_TRYV(opened->check());
+  return opened;
+}
+
+}  // namespace bc::events

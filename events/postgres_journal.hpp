@@ -1,0 +1,30 @@
+#pragma once
+
+#include "events/journal.hpp"
+#include "events/postgres.hpp"
+
+#include <memory>
+#include <string>
+
+namespace bc::events {
+
+/// The journal in Postgres 15 or newer at a URL that libpq understands
+/// (postgres://user@host:port/name?sslmode=…), shared by any number of
+/// processes. At most six connections (appends, four for reading, lookups) are
+/// opened as needed, and anew after a loss; the first must succeed.
+/// INVALID_STATE for a store that is not migrated or of a newer schema
+/// (migrate_postgres makes it).
+///
+/// A group is one transaction of two round trips: the head row is locked and
+/// everything the group's judging needs is read (one VOLATILE function), then
+/// the survivors are written set-based and committed.
+[[nodiscard]] result<std::unique_ptr<journal>> open_postgres_journal(
+    const std::string& url);
+
+/// Brings the store to this program's schema, each migration in a transaction
+/// of its own, under a lock, so that two may run at once. Answers the schema's
+/// version. INVALID_STATE for a store of a newer schema, INTERNAL for tables
+/// that are not ours.
+[[nodiscard]] result<int> migrate_postgres(const std::string& url);
+
+}  // namespace bc::events

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "events/postgres.hpp"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace bc::events::detail {
+
+/// A few connections to one store, opened as needed. Thread-safe.
+class postgres_pool {
+ public:
+  /// A connection in use. Given back when destroyed: a transaction it left
+  /// open is rolled back, a dead one is thrown away.
+  class held {
+   public:
+    held(postgres_pool& pool, std::unique_ptr<postgres::connection> db)
+        : pool_(&pool), db_(std::move(db)) {}
+    held(held&& o) noexcept = default;
+    held& operator=(held&&) = delete;
+    ~held() {
+      if (db_)
+        pool_->give_back(std::move(db_));
+    }
+    postgres::connection& operator*() const { return *db_; }
+    postgres::connection* operator->() const { return db_.get(); }
+
+   private:
+    postgres_pool* pool_;
+    std::unique_ptr<postgres::connection> db_;
+  };
+
+  /// `setup`: run once on each new connection.
+  postgres_pool(std::string url, std::size_t most, std::string setup)
+      : url_(std::move(url)), setup_(std::move(setup)), free_(most) {}
+
+  /// Waits while all are in use. `fresh`: what idles here is thrown away
+  /// first, for a caller who found one of them dead.
+  [[nodiscard]] result<held> borrow(bool fresh = false);
+  void drop_idle();
+  [[nodiscard]] const std::string& url() const { return url_; }
+
+ private:
+  using connections = std::vector<std::unique_ptr<postgres::connection>>;
+
+  [[nodiscard]] result<std::unique_ptr<postgres::connection>> connect() const;
+  void give_back(std::unique_ptr<postgres::connection> db);
+
+  std::string url_;
+  std::string setup_;
+  std::mutex mutex_;
+  std::condition_variable returned_;
+  std::size_t free_;  // how many more may be in use
+  connections idle_;
+};
+
+/// Does `first` on a pooled connection, and once more on a new one when the
+/// pooled one turned out to be dead (case 162): `first` must be without effect
+/// when its connection is lost. Answers the connection, to go on with.
+template <class First>
+[[nodiscard]] result<postgres_pool::held> begin_on(postgres_pool& pool,
+                                                   First first) {
+  for (bool fresh : {false, true}) {
+    BC_TRY(db, pool.borrow(fresh));
+    result<void> done = first(*db);
+    if (done)
+      return std::move(db);
+    if (fresh || db->is_alive())
+      return std::move(done).error();
+  }
+  return fail(errc::unavailable, "the database cannot be reached");
+}
+
+}  // namespace bc::events::detail

@@ -1,0 +1,149 @@
+#include "events/state_view.hpp"
+
+#include "base/encoding.hpp"
+#include "events/codec.hpp"
+
+#include <optional>
+
+namespace bc::events {
+
+namespace {
+
+/// The version, what `more` adds, and the event that made the stream's
+/// subject, its two halves apart.
+template <class State, class Fill>
+std::string view_of(const State& s, std::string_view name,
+                    const std::optional<event_write>& made, bool with_internal,
+                    Fill more) {
+  return codec::object([&](json::writer& out) {
+    out.field("version", s.version);
+    more(out);
+    if (!made)
+      return;
+    out.key(name).raw(made->data);
+    if (with_internal)
+      out.key("internal").raw(made->internal);
+  });
+}
+
+void put_time(json::writer& out, std::string_view name,
+              const std::optional<time_point>& t) {
+  if (t)
+    out.field(name, to_rfc3339(*t));
+}
+
+constexpr auto nothing_more = [](json::writer&) {};
+
+}  // namespace
+
+namespace tenant {
+std::string view(const state& s, bool with_internal) {
+  std::optional<event_write> made;
+  if (s.tenant)
+    made = encode(event{*s.tenant});
+  return view_of(s, "tenant", made, with_internal, nothing_more);
+}
+}  // namespace tenant
+
+namespace site {
+std::string view(const state& s, bool with_internal) {
+  std::optional<event_write> made;
+  if (s.site)
+    made = encode(event{*s.site});
+  return view_of(s, "site", made, with_internal, nothing_more);
+}
+}  // namespace site
+
+namespace pool {
+std::string view(const state& s, bool with_internal) {
+  std::optional<event_write> made;
+  if (s.pool)
+    made = encode(event{*s.pool});
+  return view_of(s, "pool", made, with_internal, nothing_more);
+}
+}  // namespace pool
+
+namespace credential {
+std::string view(const state& s, bool with_internal) {
+  std::optional<event_write> made;
+  if (s.credential)
+    made = encode(event{*s.credential});
+  return view_of(s, "credential", made, with_internal, [&](json::writer& out) {
+    put_time(out, "revokedAt", s.revoked_at);
+  });
+}
+}  // namespace credential
+
+namespace join_token {
+std::string view(const state& s, bool with_internal) {
+  std::optional<event_write> made;
+  if (s.token)
+    made = encode(event{*s.token});
+  return view_of(s, "token", made, with_internal, [&](json::writer& out) {
+    out.field("usesLeft", s.uses_left);
+    put_time(out, "revokedAt", s.revoked_at);
+  });
+}
+}  // namespace join_token
+
+namespace node {
+
+namespace {
+
+void put(json::writer& out, const certificate& c, bool with_internal) {
+  out.begin_object()
+      .field("serial", c.serial)
+      .field("spkiSha256", c.spki_sha256)
+      .field("role", pki::role_text(c.role))
+      .field("generation", c.generation)
+      .field("notBefore", to_rfc3339(c.not_before))
+      .field("notAfter", to_rfc3339(c.not_after))
+      .field("statements", c.statements);
+  if (with_internal)
+    out.field("certificate", to_base64(c.der)).field("csrSha256", c.csr_sha256);
+  out.end_object();
+}
+
+}  // namespace
+
+std::string view(const state& s, bool with_internal) {
+  std::optional<event_write> made;
+  if (s.node)
+    made = encode(event{*s.node});
+  return view_of(s, "node", made, with_internal, [&](json::writer& out) {
+    out.field("status", status_text(s.current))
+        .field("generation", s.generation);
+    out.key("certificates").begin_array();
+    for (const auto& c : s.certificates)
+      put(out, c, with_internal);
+    out.end_array();
+  });
+}
+
+}  // namespace node
+
+namespace refusal {
+std::string view(const state& s, bool with_internal) {
+  return view_of(s, {}, std::nullopt, with_internal, nothing_more);
+}
+}  // namespace refusal
+
+namespace journal_log {
+std::string view(const state& s, bool with_internal) {
+  std::optional<event_write> made;
+  if (s.last)
+    made = encode(event{*s.last});
+  return view_of(s, "journal", made, with_internal, nothing_more);
+}
+}  // namespace journal_log
+
+namespace pki_bundle {
+std::string view(const state& s, bool with_internal) {
+  std::optional<event_write> made;
+  if (s.bundle)
+    made = encode(event{*s.bundle});
+  return view_of(s, "bundle", made, with_internal, nothing_more);
+}
+}  // namespace pki_bundle
+
+}  // namespace bc::events

@@ -1,0 +1,88 @@
+#include "pki/internal.hpp"
+
+#include "pki/authority.hpp"
+#include "pki/der.hpp"
+#include "pki/oids.hpp"
+#include "pki/x509.hpp"
+
+#include <algorithm>
+
+namespace bc::pki {
+
+namespace {
+
+constexpr internal_role roles[] = {internal_role::gateway, internal_role::api};
+
+bytes subject_of(internal_role role) {
+  return x509::name(oids::organizational_unit,
+                    "bc-internal:" + std::string{role_text(role)});
+}
+
+bytes usage_of(internal_role role) {
+  return der::wrap(der::sequence, {role == internal_role::gateway
+                                       ? byte_view{oids::client_auth}
+                                       : byte_view{oids::server_auth}});
+}
+
+bool is_used_as(const x509::parts& leaf, internal_role role) {
+  const auto* usage = leaf.find(oids::extended_key_usage);
+  return usage != nullptr && std::ranges::equal(usage->value, usage_of(role));
+}
+
+}  // namespace
+
+std::string_view role_text(internal_role role) noexcept {
+  switch (role) {
+    case internal_role::gateway:
+      return "gateway";
+    case internal_role::api:
+      return "api";
+  }
+  return {};
+}
+
+result<issuer> issue_internal_certificate(const issuer& internal_ca,
+                                          internal_role role,
+                                          const std::vector<std::string>& names,
+                                          time_point now) {
+  BC_TRY(list, general_names(names));
+  BC_TRY(ca, x509::split(internal_ca.certificate));
+  auto key = private_key::generate();
+  time_point not_before = std::chrono::floor<seconds>(now) - backdating;
+  std::vector<bytes> extensions{
+      x509::make_extension(oids::basic_constraints, true,
+                           oids::der_of(0x30, 0)),
+      x509::make_extension(oids::key_usage, true, oids::der_of(3, 2, 7, 0x80)),
+      x509::make_extension(oids::extended_key_usage, false, usage_of(role)),
+      x509::subject_key_id_extension(x509::key_id(key.pub())),
+      x509::authority_key_id_extension(x509::key_id(internal_ca.key.pub()))};
+  if (!names.empty())
+    extensions.push_back(x509::make_extension(
+        oids::subject_alt_name, false, der::wrap(der::sequence, {list})));
+  auto subject = subject_of(role);
+  auto certificate =
+      x509::sign(internal_ca.key, {.serial = fresh_serial(),
+                                   .issuer = ca.subject,
+                                   .not_before = not_before,
+                                   .not_after = not_before + internal_lifetime,
+                                   .subject = subject,
+                                   .key = key.pub(),
+                                   .extensions = std::move(extensions)});
+  return issuer{std::move(key), std::move(certificate)};
+}
+
+std::optional<internal_role> internal_role_of(byte_view der,
+                                              byte_view internal_ca_der) {
+  auto parts = x509::split(der);
+  if (!parts || x509::is_ca(parts.value()) != false)
+    return std::nullopt;
+  for (auto role : roles)
+    if (std::ranges::equal(parts.value().subject, subject_of(role)))
+      return is_used_as(parts.value(), role) &&
+                     is_signed_by(der, internal_ca_der)
+                 ? std::optional{role}
+                 : std::nullopt;
+  return std::nullopt;
+}
+
+}  // namespace bc::pki
