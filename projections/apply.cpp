@@ -1,16 +1,15 @@
 #include "projections/apply.hpp"
 
 #include "base/encoding.hpp"
+#include "base/json.hpp"
 #include "events/catalog.hpp"
-#include "events/directory.hpp"
-#include "events/join_token.hpp"
-#include "events/node.hpp"
 
 namespace bc::projections {
 
 namespace {
 
 using events::envelope;
+namespace credential = events::credential;
 namespace join_token = events::join_token;
 namespace node = events::node;
 
@@ -19,10 +18,18 @@ std::int64_t flag(bool on) {
 }
 
 // One event's writes.
-class change {
+class rows_of_event {
  public:
-  change(sqlite::connection& db, const statements& sql, const envelope& e)
+  rows_of_event(sql::connection& db, const statements& sql, const envelope& e)
       : db_(db), sql_(sql), event_(e) {}
+
+  result<void> operator()(std::monostate) { return ok(); }
+
+  // The events of one kind of stream.
+  template <class... Events>
+  result<void> operator()(const std::variant<Events...>& event) {
+    return std::visit(*this, event);
+  }
 
   result<void> operator()(const events::tenant::created& c) {
     BC_TRY(s, db_.prepare(sql_.add_tenant));
@@ -52,6 +59,29 @@ class change {
         .bind(5, events::pool::agent_text(c.pool_agent))
         .bind(6, to_millis(c.at))
         .run();
+  }
+
+  result<void> operator()(const credential::created& c) {
+    json::writer grants;
+    grants.begin_array();
+    for (const auto& g : c.grants)
+      grants.begin_object()
+          .field("action", g.action)
+          .field("resource", g.resource)
+          .end_object();
+    grants.end_array();
+    BC_TRY(s, db_.prepare(sql_.add_credential));
+    return s.bind(1, c.id.str())
+        .bind(2, c.tenant.str())
+        .bind(3, c.principal)
+        .bind(4, grants.str())
+        .bind(5, to_millis(c.at))
+        .run();
+  }
+
+  result<void> operator()(const credential::revoked& r) {
+    BC_TRY(s, db_.prepare(sql_.revoke_credential));
+    return one_row(s.bind(1, to_millis(r.at)).bind(2, r.id.str()));
   }
 
   result<void> operator()(const join_token::created& c) {
@@ -126,6 +156,8 @@ class change {
   }
 
   result<void> revoke_older(const node::joined& j) {
+    if (j.cert.generation <= 1)
+      return ok();
     BC_TRY(s, db_.prepare(sql_.revoke_older_certificates));
     return s.bind(1, to_millis(j.at))
         .bind(2, j.id.str())
@@ -135,60 +167,63 @@ class change {
 
   // An update that finds no row means that the tables and the journal have
   // parted.
-  result<void> one_row(sqlite::statement& s) {
+  result<void> one_row(sql::statement& s) {
     BC_TRYV(s.run());
-    if (db_.changes() != 1)
-      return fail(errc::internal, "event " + std::to_string(event_.position) +
-                                      " (" + event_.type +
-                                      ") finds no row to change");
+    auto fits = db_.expect_changes(1);
+    if (!fits)
+      return fail(errc::internal,
+                  "event " + std::to_string(event_.position) + " (" +
+                      event_.type + ") finds no row to change",
+                  {}, fits.error().message);
     return ok();
   }
 
-  sqlite::connection& db_;
+  sql::connection& db_;
   const statements& sql_;
   const envelope& event_;
 };
 
-template <class Decode>
-result<void> visit(change& c, const envelope& e, Decode decode) {
-  BC_TRY(event, decode(e));
-  return std::visit(c, event);
-}
-
-result<void> apply_rows(change& c, const envelope& e,
-                        std::string_view stream_kind) {
-  if (stream_kind == "tenant")
-    return visit(c, e, events::tenant::decode);
-  if (stream_kind == "site")
-    return visit(c, e, events::site::decode);
-  if (stream_kind == "pool")
-    return visit(c, e, events::pool::decode);
-  if (stream_kind == "join_token")
-    return visit(c, e, join_token::decode);
-  if (stream_kind == "node")
-    return visit(c, e, node::decode);
-  // Credentials, refusals and the key bundle have no read model.
-  return ok();
+template <class Event>
+result<change> wrapped(result<Event> event) {
+  if (!event)
+    return std::move(event).error();
+  return change{std::move(event).value()};
 }
 
 }  // namespace
 
-result<void> apply(sqlite::connection& db, const statements& sql,
-                   const envelope& event) {
+result<change> read_change(const envelope& event) {
   const auto* type = events::find_event_type(event.type);
   if (!type || type->version != event.type_version)
     return fail(errc::internal, "event " + std::to_string(event.position) +
                                     " is of an unknown type, " + event.type +
                                     " version " +
                                     std::to_string(event.type_version));
-  change c{db, sql, event};
-  BC_TRYV(apply_rows(c, event, type->stream_kind));
-  if (type->stream_kind == "join_token") {
-    BC_TRY(lapse, db.prepare(sql.lapse_tokens));
-    BC_TRYV(lapse.bind(1, to_millis(event.time)).run());
-  }
-  BC_TRY(checkpoint, db.prepare(sql.set_checkpoint));
-  return checkpoint.bind(1, static_cast<std::int64_t>(event.position)).run();
+  auto kind = type->stream_kind;
+  if (kind == "tenant")
+    return wrapped(events::tenant::decode(event));
+  if (kind == "site")
+    return wrapped(events::site::decode(event));
+  if (kind == "pool")
+    return wrapped(events::pool::decode(event));
+  if (kind == "credential")
+    return wrapped(credential::decode(event));
+  if (kind == "join_token")
+    return wrapped(join_token::decode(event));
+  if (kind == "node")
+    return wrapped(node::decode(event));
+  // Refusals and the key bundle have no read model.
+  return change{};
+}
+
+result<void> write_change(sql::connection& db, const statements& sql,
+                          const envelope& event, const change& c,
+                          bool none_expired) {
+  BC_TRYV(std::visit(rows_of_event{db, sql, event}, c));
+  if (none_expired || !std::holds_alternative<join_token::event>(c))
+    return ok();
+  BC_TRY(lapse, db.prepare(sql.lapse_tokens));
+  return lapse.bind(1, to_millis(event.time)).run();
 }
 
 }  // namespace bc::projections

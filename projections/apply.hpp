@@ -1,16 +1,37 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "events/credential.hpp"
+#include "events/directory.hpp"
+#include "events/join_token.hpp"
 #include "events/journal.hpp"
-#include "events/sqlite.hpp"
+#include "events/node.hpp"
+#include "events/sql.hpp"
 #include "projections/tables.hpp"
+
+#include <variant>
 
 namespace bc::projections {
 
-/// Writes what one event changes, and the checkpoint. INTERNAL for an event
-/// that is unknown, cannot be read, or does not fit the rows that are there;
-/// the caller rolls back what was written by then.
-[[nodiscard]] result<void> apply(sqlite::connection& db, const statements& sql,
-                                 const events::envelope& event);
+/// An event that this program can read; the first for one without a read
+/// model.
+using change =
+    std::variant<std::monostate, events::tenant::event, events::site::event,
+                 events::pool::event, events::credential::event,
+                 events::join_token::event, events::node::event>;
+
+/// INTERNAL for an event that is unknown or cannot be read.
+[[nodiscard]] result<change> read_change(const events::envelope& event);
+
+/// Writes what the event changes; not the checkpoint. An event of a join token
+/// also marks some that have expired by then, unless the caller knows that
+/// there are none. INTERNAL for an event
+/// that does not fit the rows that are there (in a pipeline its flush says
+/// so); the caller rolls back what was written by then.
+[[nodiscard]] result<void> write_change(sql::connection& db,
+                                        const statements& sql,
+                                        const events::envelope& event,
+                                        const change& c,
+                                        bool none_expired = false);
 
 }  // namespace bc::projections

@@ -1,20 +1,75 @@
 #include "projections/projector.hpp"
 
 #include "projections/apply.hpp"
+#include "projections/group.hpp"
+#include "projections/transaction.hpp"
+
+#include <optional>
 
 namespace bc::projections {
 
 namespace {
 
+using events::envelope;
+
+result<void> make_tables(sql::connection& db) {
+  return db.execute(creation_script(db.kind(), "") +
+                    checkpoint_script(db.kind()));
+}
+
+// Events that came while no projector was there (journal new-incarnation).
+result<void> catch_up(sql::connection& db, events::journal& source,
+                      std::uint64_t position) {
+  for (;;) {
+    BC_TRY(events, source.read_all(position, group_limit));
+    if (events.empty())
+      return ok();
+    transaction t{db};
+    BC_TRYV(t.begin());
+    BC_TRY(known, load_parked(db));
+    BC_TRY(parked, apply_group(db, live_statements(), events, known));
+    BC_TRYV(add_parked(db, parked));
+    BC_TRYV(move_checkpoint(db, position, events.back().position));
+    BC_TRYV(t.commit());
+    position = events.back().position;
+  }
+}
+
+// nullopt when the tables are not as they must be.
+result<std::optional<std::uint64_t>> usable_position(sql::connection& db) {
+  auto position = read_checkpoint(db);
+  auto checked = position ? check_tables(db, live_statements())
+                          : result<void>{position.error()};
+  if (checked)
+    return std::optional{position.value()};
+  if (checked.error().code != errc::internal)
+    return std::move(checked).error();
+  return std::nullopt;
+}
+
 class projector final : public events::inline_projector {
  public:
-  result<void> prepare(sqlite::connection& db) override {
-    return db.execute(creation_script(""));
+  result<void> prepare(sql::connection& db, events::journal& source) override {
+    BC_TRY(head, source.head());
+    if (head.position == 0) {
+      BC_TRYV(make_tables(db));
+    }
+    BC_TRY(position, usable_position(db));
+    if (position && *position <= head.position)
+      return catch_up(db, source, *position);
+    BC_TRYV(rebuild(db, source));
+    return ok();
   }
 
-  result<void> apply(sqlite::connection& db,
-                     const events::envelope& event) override {
-    return projections::apply(db, live_statements(), event);
+  result<void> apply(sql::connection& db, const envelope& event) override {
+    BC_TRY(c, read_change(event));
+    return write_change(db, live_statements(), event, c);
+  }
+
+  result<void> finish(sql::connection& db, std::uint64_t position) override {
+    BC_TRY(s, db.prepare("update projection_checkpoint set position = ? "
+                         "where one = 1"));
+    return s.bind(1, static_cast<std::int64_t>(position)).run();
   }
 };
 

@@ -3,22 +3,30 @@
 #include "events/journal.hpp"
 #include "events/sqlite_journal.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 /// The read models: tables built from the journal, for lists and gets alone.
 namespace bc::projections {
 
-/// Applies every event to the tables tenants, sites, pools, join_tokens,
-/// nodes, node_certs and the checkpoint row, inside the append transaction.
+/// Applies every event to the tables of tables.hpp inside the append
+/// transaction, on SQLite. When the store is opened it makes them, rebuilds
+/// them where one is missing or ahead of the journal, and catches up where
+/// they are behind. On Postgres a tailer does it (tailer.hpp).
 [[nodiscard]] std::unique_ptr<events::inline_projector> make_projector();
 
-/// Fills shadow tables from the journal of a closed store and swaps them in;
-/// answers the position reached. The rows are identical to the live ones.
-[[nodiscard]] result<std::uint64_t> rebuild(sqlite::connection& db,
+/// Fills shadow tables from the journal's first event on and swaps them in;
+/// answers the position reached. The rows are those the events make, and the
+/// streams that are parked are those that cannot be applied now. On Postgres
+/// readers, writers and the tailer go on meanwhile (`db`: a connection of its
+/// own, postgres::patience::endless); INVALID_STATE while another rebuild
+/// runs. On SQLite nobody else may write.
+[[nodiscard]] result<std::uint64_t> rebuild(sql::connection& db,
                                             events::journal& source);
 
-/// SHA-256 over all rows of all read models in key order, hex.
-[[nodiscard]] result<std::string> checksum(sqlite::connection& db);
+/// SHA-256 over the checkpoint and all rows of all read models in key order,
+/// hex; the same on every database.
+[[nodiscard]] result<std::string> checksum(sql::connection& db);
 
 }  // namespace bc::projections

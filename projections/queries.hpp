@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "pki/hardware_key.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,12 @@ struct join_token_row {
   bool allow_reclaim = false;
   std::optional<std::string> hosted;
   time_point created_at, expires_at;
+  std::optional<time_point> revoked_at;
+};
+struct credential_row {
+  std::string id, tenant, principal;
+  std::string grants;  // a JSON array of {"action", "resource"}
+  time_point created_at;
   std::optional<time_point> revoked_at;
 };
 struct certificate_row {
@@ -84,10 +91,21 @@ class queries {
       std::string_view tenant, std::string_view node) = 0;
   [[nodiscard]] virtual result<std::vector<certificate_row>> list_certificates(
       std::string_view tenant, std::string_view node) = 0;
+  /// Revoked ones too.
+  [[nodiscard]] virtual result<page<credential_row>> list_credentials(
+      std::string_view tenant, std::string_view after, int limit) = 0;
+  /// Of the last event that these answers show: on SQLite the head.
+  [[nodiscard]] virtual result<std::uint64_t> position() = 0;
 };
 
 /// Over the store's file, on a read-only connection of its own.
 [[nodiscard]] result<std::unique_ptr<queries>> open_queries(
     const std::string& path);
+
+/// Over a store in Postgres, on up to four connections of their own. The first
+/// must succeed; one that is lost later is replaced, and the query asked once
+/// more.
+[[nodiscard]] result<std::unique_ptr<queries>> open_postgres_queries(
+    const std::string& url);
 
 }  // namespace bc::projections

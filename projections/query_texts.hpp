@@ -1,5 +1,7 @@
 #pragma once
 
+#include "events/sql.hpp"
+
 #include <string_view>
 
 /// The SQL of every query. Each walks one index in key order from the cursor
@@ -32,6 +34,16 @@ inline constexpr std::string_view sites =
     " where kind = 'shared' and owner <> ?1 and id > ?2"
     " order by id limit ?3";
 
+// Postgres merges two lists in order only when each is bounded by itself; of
+// SQLite the same would make it sort them.
+inline constexpr std::string_view sites_on_postgres =
+    "select * from (select id, owner, name, kind, created_at from sites"
+    " where owner = ?1 and id > ?2 order by id limit ?3) own"
+    " union all"
+    " select * from (select id, owner, name, kind, created_at from sites"
+    " where kind = 'shared' and owner <> ?1 and id > ?2 order by id limit ?3)"
+    " shared order by id limit ?3";
+
 inline constexpr std::string_view pools =
     "select id, tenant, site, name, agent, created_at from pools"
     " where tenant = ?1 and id > ?2 order by id limit ?3";
@@ -63,12 +75,24 @@ inline constexpr std::string_view certificates =
     " from nodes n join node_certs c on c.node = n.id"
     " where n.id = ?2 and n.tenant = ?1 order by c.serial";
 
+inline constexpr std::string_view credentials =
+    "select id, tenant, principal, grants, created_at, revoked_at"
+    " from credentials where tenant = ?1 and id > ?2 order by id limit ?3";
+
 #undef BC_TOKEN_COLUMNS
 #undef BC_CERTIFICATE_COLUMNS
 #undef BC_NODE_SELECT
 
 inline constexpr std::string_view all[] = {
-    tenants,         sites,         pools,    all_tokens,  live_tokens,
-    nodes_of_tenant, nodes_of_pool, one_node, certificates};
+    tenants,         sites,         pools,    all_tokens,   live_tokens,
+    nodes_of_tenant, nodes_of_pool, one_node, certificates, credentials};
+
+/// As this database is asked.
+[[nodiscard]] constexpr std::string_view text_for(sql::dialect d,
+                                                  std::string_view query) {
+  return d == sql::dialect::postgres && query.data() == sites.data()
+             ? sites_on_postgres
+             : query;
+}
 
 }  // namespace bc::projections::query

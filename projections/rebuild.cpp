@@ -1,137 +1,140 @@
-#include "projections/apply.hpp"
+#include "projections/group.hpp"
 #include "projections/projector.hpp"
+#include "projections/transaction.hpp"
 
-#include <map>
+#include <chrono>
+#include <thread>
 
 namespace bc::projections {
 
 namespace {
 
-using events::envelope;
+// The swap waits this long for those who read now, while those who come after
+// them wait for the swap; then it lets them by and tries again.
+constexpr int swap_tries = 60;
+constexpr milliseconds between_tries{250};
+constexpr std::string_view lock_in_time = "set local lock_timeout = '1s'";
 
-constexpr std::size_t events_at_once = 1000;
-
-// Rolled back unless told to commit.
-class transaction {
+/// On Postgres one rebuild at a time, until the connection ends at the latest.
+class turn {
  public:
-  explicit transaction(sqlite::connection& db) : db_(db) {}
-  transaction(const transaction&) = delete;
-  transaction& operator=(const transaction&) = delete;
-  ~transaction() {
-    if (open_)
-      (void)db_.execute("rollback");
-  }
-  [[nodiscard]] result<void> begin() {
-    BC_TRYV(db_.execute("begin immediate"));
-    open_ = true;
-    return ok();
-  }
-  [[nodiscard]] result<void> commit() {
-    BC_TRYV(db_.execute("commit"));
-    open_ = false;
-    return ok();
+  explicit turn(sql::connection& db) : db_(db) {}
+  turn(const turn&) = delete;
+  turn& operator=(const turn&) = delete;
+  ~turn() {
+    if (taken_)
+      static_cast<void>(
+          call("select pg_advisory_unlock(8210, "
+               "hashtext(current_schema()))"));
   }
 
- private:
-  sqlite::connection& db_;
-  bool open_ = false;
-};
-
-// Fills the shadows the way the store fills the live tables: a stream whose
-// event cannot be applied is left where it is, the others go on.
-class filler {
- public:
-  explicit filler(sqlite::connection& db) : db_(db) {}
-
-  result<void> add(const envelope& event) {
-    position_ = event.position;
-    if (parked.contains(event.stream))
+  [[nodiscard]] result<void> take() {
+    if (db_.kind() == sql::dialect::sqlite)
       return ok();
-    BC_TRYV(db_.execute("savepoint one_event"));
-    auto applied = apply(db_, shadow_statements(), event);
-    if (!applied) {
-      if (applied.error().code == errc::unavailable)
-        return applied;
-      parked.emplace(event.stream,
-                     parked_stream{event.position, applied.error().message});
-      BC_TRYV(db_.execute("rollback to one_event"));
-    }
-    return db_.execute("release one_event");
+    BC_TRY(taken, call("select pg_try_advisory_lock(8210, "
+                       "hashtext(current_schema()))::int::bigint"));
+    if (!taken)
+      return fail(errc::invalid_state,
+                  "the read models are being rebuilt by another command");
+    taken_ = true;
+    return ok();
   }
 
-  [[nodiscard]] std::uint64_t position() const { return position_; }
-
-  struct parked_stream {
-    std::uint64_t position;
-    std::string reason;
-  };
-  std::map<std::string, parked_stream> parked;
-
  private:
-  sqlite::connection& db_;
-  std::uint64_t position_ = 0;
+  result<bool> call(std::string_view query) {
+    BC_TRY(s, db_.prepare(query));
+    BC_TRYV(s.step());
+    return s.number(0) != 0;
+  }
+
+  sql::connection& db_;
+  bool taken_ = false;
 };
 
-result<void> make_shadows(sqlite::connection& db) {
-  transaction tx{db};
-  BC_TRYV(tx.begin());
+/// How far the shadows are.
+struct filled {
+  std::uint64_t position = 0;
+  parked_streams parked;
+};
+
+// False when it was the last one, for now.
+result<bool> add_group(sql::connection& db, events::journal& source,
+                       filled& so_far) {
+  BC_TRY(events, source.read_all(so_far.position, group_limit));
+  if (events.empty())
+    return false;
+  BC_TRY(parked, apply_group(db, shadow_statements(), events, so_far.parked));
+  so_far.parked.merge(parked);
+  so_far.position = events.back().position;
+  return events.size() == group_limit;
+}
+
+result<void> make_shadows(sql::connection& db) {
+  transaction t{db};
+  BC_TRYV(t.begin());
   // What a rebuild that was cut off has left.
   BC_TRYV(db.execute(drop_script(shadow_suffix)));
-  BC_TRYV(db.execute(creation_script(shadow_suffix)));
-  return tx.commit();
+  BC_TRYV(db.execute(creation_script(db.kind(), shadow_suffix)));
+  BC_TRYV(db.execute(checkpoint_script(db.kind())));
+  return t.commit();
 }
 
-result<bool> has_parked_table(sqlite::connection& db) {
-  BC_TRY(s, db.prepare("select 1 from sqlite_master where type = 'table'"
-                       " and name = 'parked_streams'"));
-  return s.step();
+result<filled> fill(sql::connection& db, events::journal& source) {
+  filled so_far;
+  for (;;) {
+    transaction t{db};
+    BC_TRYV(t.begin());
+    BC_TRY(more, add_group(db, source, so_far));
+    BC_TRYV(t.commit());
+    if (!more)
+      return so_far;
+  }
 }
 
-// The store skips the streams it has on record: from now on those that do not
-// apply now, and no others.
-result<void> record_parked(sqlite::connection& db, const filler& fill) {
-  BC_TRY(there, has_parked_table(db));
-  if (!there)
-    return ok();
-  BC_TRYV(db.execute("delete from parked_streams"));
-  for (const auto& [stream, why] : fill.parked) {
-    BC_TRY(s, db.prepare("insert into parked_streams (stream, position, reason)"
-                         " values (?, ?, ?)"));
-    BC_TRYV(s.bind(1, std::string_view{stream})
-                .bind(2, static_cast<std::int64_t>(why.position))
-                .bind(3, std::string_view{why.reason})
-                .run());
+// With nobody else writing the read models; the journal goes on.
+result<std::uint64_t> swap(sql::connection& db, events::journal& source,
+                           filled so_far) {
+  BC_TRY(live, lock_checkpoint(db));
+  BC_TRY(head, source.head());
+  while (so_far.position < head.position) {
+    auto before = so_far.position;
+    BC_TRYV(add_group(db, source, so_far));
+    if (so_far.position == before)
+      return fail(errc::internal, "the journal ends before its head, at " +
+                                      std::to_string(before));
   }
-  return ok();
-}
-
-// One group of events; when there is none left, the swap. True: swapped.
-result<bool> advance(sqlite::connection& db, events::journal& source,
-                     filler& fill) {
-  transaction tx{db};
-  BC_TRYV(tx.begin());
-  BC_TRY(group, source.read_all(fill.position(), events_at_once));
-  for (const auto& event : group) {
-    BC_TRYV(fill.add(event));
+  if (db.kind() == sql::dialect::postgres) {
+    BC_TRYV(db.execute(std::string{lock_in_time}));
   }
-  bool done = group.empty();
-  if (done) {
-    BC_TRYV(db.execute(swap_script()));
-    BC_TRYV(record_parked(db, fill));
-  }
-  BC_TRYV(tx.commit());
-  return done;
+  BC_TRYV(db.execute(swap_script(db.kind())));
+  BC_TRYV(replace_parked(db, so_far.parked));
+  BC_TRYV(move_checkpoint(db, live, so_far.position));
+  return so_far.position;
 }
 
 }  // namespace
 
-result<std::uint64_t> rebuild(sqlite::connection& db, events::journal& source) {
+result<std::uint64_t> rebuild(sql::connection& db, events::journal& source) {
+  turn t{db};
+  BC_TRYV(t.take());
   BC_TRYV(make_shadows(db));
-  filler fill{db};
-  for (;;) {
-    BC_TRY(done, advance(db, source, fill));
-    if (done)
-      return fill.position();
+  BC_TRY(so_far, fill(db, source));
+  if (db.kind() == sql::dialect::postgres) {
+    BC_TRYV(db.execute(analyze_script()));
+  }
+  for (int tries = 1;; ++tries) {
+    {
+      transaction tx{db};
+      BC_TRYV(tx.begin());
+      auto done = swap(db, source, so_far);
+      if (done) {
+        BC_TRYV(tx.commit());
+        return done;
+      }
+      if (done.error().code != errc::unavailable || tries == swap_tries)
+        return done;
+    }
+    std::this_thread::sleep_for(between_tries);
   }
 }
 

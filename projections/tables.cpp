@@ -7,9 +7,10 @@ namespace bc::projections {
 namespace {
 
 constexpr std::string_view indexes[] = {
-    "sites_by_owner",   "sites_shared",        "pools_by_tenant",
-    "join_tokens_live", "join_tokens_by_pool", "join_tokens_by_expiry",
-    "nodes_by_tenant",  "nodes_by_pool",       "node_certs_by_node",
+    "sites_by_owner",        "sites_shared",        "pools_by_tenant",
+    "join_tokens_live",      "join_tokens_by_pool", "join_tokens_by_expiry",
+    "nodes_by_tenant",       "nodes_by_pool",       "node_certs_by_node",
+    "credentials_by_tenant",
 };
 
 bool is_word(char c) {
@@ -46,36 +47,86 @@ std::string with_suffix(std::string_view sql, std::string_view suffix) {
   return out;
 }
 
-}  // namespace
-
-std::string creation_script(std::string_view suffix) {
-  return with_suffix(schema::text_of("sql/0100_create_read_models.sql"),
-                     suffix);
+std::string_view migration(sql::dialect d) {
+  return schema::text_of(d == sql::dialect::sqlite
+                             ? "sql/0100_create_read_models.sql"
+                             : "postgres/0100_create_read_models.sql");
 }
 
-std::string drop_script(std::string_view suffix) {
+// The migration's statements that are, or are not, the checkpoint's.
+std::string part_of(sql::dialect d, bool of_checkpoint) {
   std::string out;
-  for (const auto& t : tables)
-    out.append("drop table if exists ")
-        .append(t.name)
-        .append(suffix)
-        .append(";\n");
+  auto left = migration(d);
+  while (!left.empty()) {
+    auto end = left.find(';');
+    auto size = end == std::string_view::npos ? left.size() : end + 1;
+    auto one = left.substr(0, size);
+    left.remove_prefix(size);
+    bool is = one.find("projection_checkpoint") != std::string_view::npos;
+    if (is == of_checkpoint)
+      out += one;
+  }
   return out;
 }
 
-std::string swap_script() {
-  auto out = drop_script("");
-  for (auto i : indexes)
-    out.append("drop index ").append(i).append(shadow_suffix).append(";\n");
+// "alter WHAT NAME__new rename to NAME;"
+std::string rename_statement(std::string_view what, std::string_view name,
+                             std::string_view end = {}) {
+  std::string out{"alter "};
+  out.append(what).append(" ").append(name).append(shadow_suffix).append(end);
+  return out.append(" rename to ").append(name).append(end).append(";\n");
+}
+
+std::string for_each_table(std::string_view command, std::string_view suffix) {
+  std::string out;
   for (const auto& t : tables)
-    out.append("alter table ")
-        .append(t.name)
-        .append(shadow_suffix)
-        .append(" rename to ")
-        .append(t.name)
-        .append(";\n");
-  // The indexes under their own names.
-  return out + creation_script("");
+    out.append(command).append(t.name).append(suffix).append(";\n");
+  return out;
+}
+
+}  // namespace
+
+std::string creation_script(sql::dialect d, std::string_view suffix) {
+  return with_suffix(part_of(d, false), suffix);
+}
+
+std::string checkpoint_script(sql::dialect d) {
+  return part_of(d, true);
+}
+
+std::string drop_script(std::string_view suffix) {
+  return for_each_table("drop table if exists ", suffix);
+}
+
+std::string read_script(sql::dialect d) {
+  if (d == sql::dialect::sqlite)
+    return "begin";
+  std::string names;
+  for (const auto& t : tables)
+    names.append(names.empty() ? "" : ", ").append(t.name);
+  return "begin isolation level repeatable read read only; lock table " +
+         names + " in access share mode";
+}
+
+std::string analyze_script() {
+  return for_each_table("analyze ", shadow_suffix);
+}
+
+std::string swap_script(sql::dialect d) {
+  auto out = drop_script("");
+  // SQLite cannot rename an index.
+  if (d == sql::dialect::sqlite)
+    for (auto i : indexes)
+      out.append("drop index ").append(i).append(shadow_suffix).append(";\n");
+  for (const auto& t : tables)
+    out += rename_statement("table", t.name);
+  if (d == sql::dialect::sqlite)
+    return out + creation_script(d, "");
+  for (const auto& t : tables)
+    out += rename_statement("index", t.name, "_pkey");
+  for (auto i : indexes)
+    out += rename_statement("index", i);
+  return out;
 }
 
 statements::statements(std::string_view suffix) {
@@ -106,6 +157,7 @@ statements::statements(std::string_view suffix) {
       "update join_tokens set lapsed = 1 where id in (select id from"
       " join_tokens where lapsed = 0 and expires_at <= ?"
       " order by expires_at, id limit 16)");
+  set(next_expiry, "select min(expires_at) from join_tokens where lapsed = 0");
   set(put_node,
       "insert into nodes (id, tenant, site, pool, status, attestor,"
       " hardware_key, hardware_key_trusted, hostname, node_key, role,"
@@ -127,8 +179,20 @@ statements::statements(std::string_view suffix) {
   set(revoke_older_certificates,
       "update node_certs set revoked_at = ?"
       " where node = ? and generation < ? and revoked_at is null");
-  set(set_checkpoint,
-      "update projection_checkpoint set position = ? where one = 1");
+  set(add_credential,
+      "insert into credentials (id, tenant, principal, grants, created_at)"
+      " values (?, ?, ?, ?, ?)");
+  set(revoke_credential, "update credentials set revoked_at = ? where id = ?");
+  for (const auto& t : tables) {
+    std::string name{t.name}, columns{t.columns}, key{t.key};
+    probes.push_back(with_suffix("insert into " + name + " (" + columns +
+                                     ") select " + columns + " from " + name +
+                                     " where false",
+                                 suffix));
+    probes.push_back(with_suffix(
+        "update " + name + " set " + key + " = " + key + " where false",
+        suffix));
+  }
 }
 
 const statements& live_statements() {

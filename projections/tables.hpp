@@ -1,11 +1,15 @@
 #pragma once
 
+#include "events/sql.hpp"
+
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// The read models' tables and the statements that fill them, for the live
-/// tables or for a set of shadows.
+/// tables or for a set of shadows. What differs between SQLite and Postgres is
+/// here and in the two migrations (schema/sql, schema/postgres).
 namespace bc::projections {
 
 struct table {
@@ -29,20 +33,33 @@ inline constexpr std::array tables = {
     table{"node_certs", "serial",
           "serial,node,role,generation,spki_sha256,not_before,not_after,"
           "revoked_at,der"},
-    table{"projection_checkpoint", "one", "one,position"},
+    table{"credentials", "id",
+          "id,tenant,principal,grants,created_at,revoked_at"},
 };
 
 inline constexpr std::string_view shadow_suffix = "__new";
 
-/// The migration's script; with a suffix every table and index of it has
-/// another name.
-[[nodiscard]] std::string creation_script(std::string_view suffix);
+/// The migration's tables and indexes without the checkpoint; with a suffix
+/// each has another name.
+[[nodiscard]] std::string creation_script(sql::dialect d,
+                                          std::string_view suffix);
 
-/// Drops every table of this suffix.
+/// Makes the checkpoint (at 0) where there is none.
+[[nodiscard]] std::string checkpoint_script(sql::dialect d);
+
+/// Drops every table of this suffix, not the checkpoint.
 [[nodiscard]] std::string drop_script(std::string_view suffix);
 
-/// Puts the shadows in the place of the live tables.
-[[nodiscard]] std::string swap_script();
+/// Puts the shadows in the place of the live tables; their indexes get the
+/// live ones' names.
+[[nodiscard]] std::string swap_script(sql::dialect d);
+
+/// Begins a transaction that reads all tables as they are now; on Postgres no
+/// rebuild swaps them meanwhile.
+[[nodiscard]] std::string read_script(sql::dialect d);
+
+/// Statistics of the shadows, before they go live.
+[[nodiscard]] std::string analyze_script();
 
 /// Statements over the tables of one suffix. Connections keep prepared
 /// statements by their text, so a set lives as long as the program.
@@ -56,11 +73,15 @@ struct statements {
   std::string spend_token;
   std::string revoke_token;
   std::string lapse_tokens;
+  std::string next_expiry;
   std::string put_node;
   std::string adopt_node;
   std::string add_certificate;
   std::string revoke_older_certificates;
-  std::string set_checkpoint;
+  std::string add_credential;
+  std::string revoke_credential;
+  /// Change nothing, and fail when a table cannot be written.
+  std::vector<std::string> probes;
 };
 
 [[nodiscard]] const statements& live_statements();
