@@ -70,9 +70,10 @@ class actor_ledger final : public ledger {
                   }});
       return;
     }
-    ask<events::append_outcome>(others_.writer,
-                                append_batch{std::move(b), std::move(admitted)},
-                                std::move(done));
+    ask<events::append_outcome>(
+        others_.writer,
+        append_batch{std::move(b), std::move(admitted), self_->clock().now()},
+        std::move(done));
   }
 
   void holder(std::string claim,
@@ -96,6 +97,16 @@ class actor_ledger final : public ledger {
   void query(std::function<result<std::string>(projections::queries&)> read,
              reply_to<std::string> done) override {
     ask<std::string>(reader(), run_query{std::move(read)}, std::move(done));
+  }
+
+  void after(milliseconds pause, std::function<void()> run) override {
+    self_->delayed_send(self_, pause, continuation{[run = std::move(run)] {
+                          try {
+                            run();
+                          } catch (const std::exception& e) {
+                            spdlog::error("a flow failed: {}", e.what());
+                          }
+                        }});
   }
 
   time_point now() const override { return others_.time->now(); }

@@ -13,9 +13,12 @@ namespace bc::actors {
 /// The state of every stream that is in use, found by its name.
 using registry_actor =
     caf::typed_actor<caf::replies_to<get_state>::with<answer<any_state>>,
-                     caf::reacts_to<committed>,       // each commit, before its
-                                                      // replies
+                     caf::reacts_to<committed>,  // each commit, before its
+                                                 // replies
+                     caf::reacts_to<stale>, caf::reacts_to<tailed>,
                      caf::reacts_to<sweep_adopting>,  // at start-up
+                     caf::reacts_to<tidy>,
+                     caf::replies_to<count_live>::with<answer<std::size_t>>,
                      caf::replies_to<quiesce>::with<answer<void>>>;
 
 /// One stream: its events folded, at the journal's version.
@@ -23,7 +26,8 @@ using stream_actor =
     caf::typed_actor<caf::replies_to<get_state>::with<answer<any_state>>,
                      caf::reacts_to<committed_event>,
                      caf::replies_to<settle>::with<answer<void>>,
-                     caf::reacts_to<try_again>, caf::reacts_to<passivate>>;
+                     caf::reacts_to<read_again>, caf::reacts_to<try_again>,
+                     caf::reacts_to<passivate>>;
 
 /// The only one to write to the journal.
 using writer_actor = caf::typed_actor<
@@ -31,11 +35,15 @@ using writer_actor = caf::typed_actor<
     caf::replies_to<append_batch>::with<answer<events::append_outcome>>,
     caf::replies_to<read_limiter>::with<answer<events::limiter_row>>,
     caf::replies_to<add_dropped>::with<answer<events::limiter_row>>,
-    caf::reacts_to<flush_group>, caf::reacts_to<catch_up>>;
+    caf::reacts_to<flush_group>, caf::reacts_to<catch_up>,
+    caf::reacts_to<poll_store>>;
 
-/// Whatever blocks on a read, on a thread of its own.
+/// Whatever blocks but an append, on a thread of its own.
 using reader_actor = caf::typed_actor<
     caf::replies_to<read_page>::with<answer<std::vector<events::envelope>>>,
+    caf::replies_to<find_snapshot>::with<
+        answer<std::optional<events::snapshot>>>,
+    caf::replies_to<keep_snapshot>::with<answer<void>>,
     caf::replies_to<find_holder>::with<
         answer<std::optional<events::claim_holder>>>,
     caf::replies_to<find_event>::with<answer<std::optional<events::envelope>>>,

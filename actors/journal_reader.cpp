@@ -1,9 +1,12 @@
 #include "actors/journal_reader.hpp"
 
+#include "actors/breaker.hpp"
+#include "actors/guarded.hpp"
 #include "events/streams.hpp"
 #include "projections/queries.hpp"
 
 #include <caf/actor_system.hpp>
+#include <caf/stateful_actor.hpp>
 #include <caf/typed_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 #include <spdlog/spdlog.h>
@@ -13,20 +16,27 @@ namespace {
 
 constexpr int sweep_limit = 500;
 
-/// Runs a read; no exception of a store's passes this line.
-template <class T, class F>
-answer<T> reading(F read) {
-  try {
-    result<T> value = read();
+struct reader_state {
+  explicit reader_state(reader_actor::pointer) {}
+  static inline const char* name = "journal-reader";
+
+  /// Runs what blocks.
+  template <class T, class F>
+  answer<T> run(F read) {
+    const auto began = std::chrono::steady_clock::now();
+    if (away.is_open(began))
+      return {fail(errc::unavailable, "The journal cannot be read now; retry")};
+    result<T> value = guarded([&]() -> result<T> { return read(); });
     if (!value && http_status(value.error().code) >= 500)
       spdlog::warn("journal read: {} {} {}", wire_text(value.error().code),
                    value.error().message, value.error().detail);
+    if (!value && value.error().code == errc::unavailable)
+      away.failed(began, std::chrono::steady_clock::now());
     return {std::move(value)};
-  } catch (const std::exception& e) {
-    spdlog::error("journal read: {}", e.what());
-    return {fail(errc::internal, "The journal failed", {}, e.what())};
   }
-}
+
+  breaker away;
+};
 
 result<adopting_page> adopting(projections::queries* queries,
                                const find_adopting& from) {
@@ -53,22 +63,31 @@ result<adopting_page> adopting(projections::queries* queries,
   return out;
 }
 
-reader_actor::behavior_type journal_reader(reader_actor::pointer,
-                                           reader_options options) {
+reader_actor::behavior_type journal_reader(
+    reader_actor::stateful_pointer<reader_state> self, reader_options options) {
+  auto* state = &self->state;
   auto* journal = options.journal;
   auto* queries = options.queries;
   return {
       [=](const read_page& m) {
-        return reading<std::vector<events::envelope>>([&] {
+        return state->run<std::vector<events::envelope>>([&] {
           return journal->read_stream(m.stream, m.after_version, m.limit);
         });
       },
+      [=](const find_snapshot& m) {
+        return state->run<std::optional<events::snapshot>>(
+            [&] { return journal->load_snapshot(m.stream); });
+      },
+      [=](const keep_snapshot& m) {
+        return state->run<void>(
+            [&] { return journal->save_snapshot(m.stream, m.what); });
+      },
       [=](const find_holder& m) {
-        return reading<std::optional<events::claim_holder>>(
+        return state->run<std::optional<events::claim_holder>>(
             [&] { return journal->holder(m.claim); });
       },
       [=](const find_event& m) {
-        return reading<std::optional<events::envelope>>(
+        return state->run<std::optional<events::envelope>>(
             [&]() -> result<std::optional<events::envelope>> {
               if (m.position == 0)
                 return std::nullopt;
@@ -79,21 +98,21 @@ reader_actor::behavior_type journal_reader(reader_actor::pointer,
             });
       },
       [=](const read_events& m) {
-        return reading<std::vector<events::envelope>>(
+        return state->run<std::vector<events::envelope>>(
             [&] { return journal->read_all(m.after_position, m.limit); });
       },
       [=](read_head) {
-        return reading<events::head_row>([&] { return journal->head(); });
+        return state->run<events::head_row>([&] { return journal->head(); });
       },
       [=](const run_query& m) {
-        return reading<std::string>([&]() -> result<std::string> {
+        return state->run<std::string>([&]() -> result<std::string> {
           if (queries == nullptr)
             return fail(errc::unavailable, "There are no read models");
           return m.read(*queries);
         });
       },
       [=](const find_adopting& m) {
-        return reading<adopting_page>([&] { return adopting(queries, m); });
+        return state->run<adopting_page>([&] { return adopting(queries, m); });
       },
   };
 }

@@ -17,12 +17,18 @@ struct writer_options {
   /// How often, and how far apart, an unknown outcome is looked up.
   int lookup_tries = 3;
   milliseconds lookup_pause{350};
+  /// How often a shared store is asked for what other processes wrote.
+  milliseconds poll_every{200};
+  /// While the store is away, what waited this long is not tried any more.
+  milliseconds longest_wait{2000};
   threading thread = threading::detached;
 };
 
 /// The journal writer: everything that waits when a commit ends is the next
 /// group. Commits are published (on_event, then the registry) before the
-/// replies to their batches.
+/// replies to their batches. On a store of several processes it also tails:
+/// what others wrote is published within `poll_every`, and before a rejection
+/// is answered, so that a retry decides on fresh state.
 [[nodiscard]] writer_actor spawn_journal_writer(caf::actor_system& system,
                                                 writer_options options);
 

@@ -71,6 +71,9 @@ class ledger {
       std::function<result<std::string>(projections::queries&)> read,
       reply_to<std::string> done) = 0;
 
+  /// Runs the function later, in the same context.
+  virtual void after(milliseconds pause, std::function<void()> run) = 0;
+
   [[nodiscard]] virtual time_point now() const = 0;
 };
 

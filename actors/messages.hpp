@@ -6,16 +6,17 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "events/journal.hpp"
+#include "events/stream_fold.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
 /// What the actors of one process say to each other. None of it is ever
@@ -35,16 +36,17 @@ using pass = std::shared_ptr<void>;
 using commit_events = std::shared_ptr<const std::vector<events::envelope>>;
 
 /// The state of a stream, by kind.
-using any_state = std::variant<
-    shared_state<events::tenant::state>, shared_state<events::site::state>,
-    shared_state<events::pool::state>, shared_state<events::credential::state>,
-    shared_state<events::join_token::state>, shared_state<events::node::state>>;
+using any_state = events::stream_state;
+
+/// Of the actors' own clock: monotonic, virtual in tests.
+using instant = std::chrono::steady_clock::time_point;
 
 // To the journal writer.
 
 struct append_batch {
   events::batch what;
   pass admitted;  // null: a batch of the server's own, never turned away
+  std::optional<instant> asked = std::nullopt;  // nullopt: when it arrives
 };
 struct read_limiter {
   std::string stream;
@@ -58,6 +60,8 @@ struct add_dropped {
 struct flush_group {};
 /// The writer publishes what an unknown outcome left unpublished.
 struct catch_up {};
+/// The writer looks for what other processes wrote.
+struct poll_store {};
 /// Tells the writer who hears of commits; sent once, first.
 template <class Registry>
 struct publish_to {
@@ -70,6 +74,13 @@ struct read_page {
   std::string stream;
   std::uint64_t after_version = 0;
   std::size_t limit = 0;
+};
+struct find_snapshot {
+  std::string stream;
+};
+struct keep_snapshot {
+  std::string stream;
+  events::snapshot what;
 };
 struct find_holder {
   std::string claim;
@@ -100,11 +111,26 @@ struct adopting_page {
 
 struct get_state {
   events::stream_id stream;
+  bool fresh = false;  // read on first, whatever is known
 };
 /// A commit, from the writer to the registry.
 struct committed {
   commit_events events;
+  bool foreign = false;  // of another process
 };
+/// What this process knows of the stream (empty: of any) may be behind the
+/// journal.
+struct stale {
+  events::stream_id stream;
+};
+/// Every commit up to this moment has been told.
+struct tailed {
+  instant as_of;
+};
+/// The registry lets go of what nobody used for a while.
+struct tidy {};
+/// How many streams are in memory.
+struct count_live {};
 /// One of its events, from the registry to its stream's actor.
 struct committed_event {
   commit_events events;
@@ -118,6 +144,8 @@ struct settle {
 struct quiesce {};
 /// Quit as soon as nothing waits for an answer.
 struct passivate {};
+/// Read on before the next answer.
+struct read_again {};
 /// A later try of what failed.
 struct try_again {};
 /// Looks for nodes left in `adopting`, page by page.
@@ -157,7 +185,10 @@ BC_MESSAGE(read_limiter)
 BC_MESSAGE(add_dropped)
 BC_MESSAGE(flush_group)
 BC_MESSAGE(catch_up)
+BC_MESSAGE(poll_store)
 BC_MESSAGE(read_page)
+BC_MESSAGE(find_snapshot)
+BC_MESSAGE(keep_snapshot)
 BC_MESSAGE(find_holder)
 BC_MESSAGE(find_event)
 BC_MESSAGE(read_events)
@@ -166,6 +197,11 @@ BC_MESSAGE(run_query)
 BC_MESSAGE(find_adopting)
 BC_MESSAGE(get_state)
 BC_MESSAGE(committed)
+BC_MESSAGE(stale)
+BC_MESSAGE(tailed)
+BC_MESSAGE(tidy)
+BC_MESSAGE(count_live)
+BC_MESSAGE(read_again)
 BC_MESSAGE(committed_event)
 BC_MESSAGE(settle)
 BC_MESSAGE(quiesce)

@@ -11,6 +11,8 @@ namespace bc::actors {
 struct join_call {
   std::string body;
   std::string correlation;  // request id
+  /// DER of the client certificate that the gateway verified; empty without.
+  std::string client_certificate = {};
 };
 struct join_reply {
   int status = 503;

@@ -21,7 +21,9 @@ namespace {
 
 constexpr auto tick_every = seconds{1};
 constexpr auto kept_for = milliseconds{2 * refusal_window};
-constexpr int most_rejections = 3;
+// Each one of them is another process's event or drop: more than a window
+// holds are a store whose clock is far from ours.
+constexpr int most_rejections = 100;
 
 /// One limiter: a tenant, an attestor and a reason. At most one request of
 /// its own is under way, since each is pinned to the row's version.
@@ -37,11 +39,13 @@ struct limited {
   int rejections = 0;  // in a row
   time_point used;
 
-  /// What was asked when the answer was a fault: it happened if the row has
-  /// moved on.
+  /// The event of the first that waits, when its outcome is not known: sent
+  /// again as it was, it is written once at most.
+  std::optional<events::batch> sent;
+  /// Drops whose outcome is not known.
   struct doubt {
-    std::uint64_t row_version = 0;
-    std::uint64_t drops = 0;  // 0: the first that waits was appended
+    events::limiter_row before;
+    std::uint64_t drops = 0;
   };
   std::optional<doubt> unsure;
 
@@ -78,6 +82,10 @@ struct refusals_state {
       return;
     if (e.waiting.empty() && !(e.drops_due && e.drops > 0))
       return;
+    if (e.sent) {
+      append_first(e);
+      return;
+    }
     if (!e.row) {
       read_row(e);
       return;
@@ -97,16 +105,17 @@ struct refusals_state {
     e.waiting.clear();
   }
 
+  // A row that has not moved got nothing; one that moved once without these
+  // drops was moved by another process.
   static void resolve_doubt(limited& e) {
     if (!e.unsure)
       return;
-    auto was = *std::exchange(e.unsure, std::nullopt);
-    if (e.row->version == was.row_version)
-      return;
-    if (was.drops > 0)
+    const auto was = *std::exchange(e.unsure, std::nullopt);
+    const bool moved = e.row->version != was.before.version;
+    const bool by_another = e.row->version == was.before.version + 1 &&
+                            e.row->dropped != was.before.dropped + was.drops;
+    if (moved && !by_another)
       e.drops -= was.drops;
-    else
-      e.waiting.pop_front();
   }
 
   void read_row(limited& e) {
@@ -127,17 +136,18 @@ struct refusals_state {
 
   void append_first(limited& e) {
     e.busy = true;
-    auto pinned = e.row->version;
-    self->request(options.writer, caf::infinite,
-                  append_batch{batch_of(e), nullptr})
+    if (!e.sent)
+      e.sent = batch_of(e);
+    self->request(options.writer, caf::infinite, append_batch{*e.sent, nullptr})
         .then(
-            [this, &e, pinned](answer<events::append_outcome>& a) {
+            [this, &e](answer<events::append_outcome>& a) {
               done_with(e);
               if (!a.value) {
-                e.unsure = limited::doubt{pinned, 0};
                 troubled(e, a.value.error());
-              } else if (auto* in =
-                             std::get_if<events::appended>(&a.value.value()))
+                return;
+              }
+              e.sent.reset();
+              if (auto* in = std::get_if<events::appended>(&a.value.value()))
                 written(e, *in);
               else
                 rejected(e, std::get<events::rejected>(a.value.value()));
@@ -168,6 +178,10 @@ struct refusals_state {
   void written(limited& e, const events::appended& in) {
     e.waiting.pop_front();
     e.rejections = 0;
+    if (!e.row) {  // it was in doubt
+      proceed(e);
+      return;
+    }
     // The row as the store has it now; if not, the next append is rejected
     // and it is read again.
     ++e.row->version;
@@ -193,13 +207,13 @@ struct refusals_state {
   void add_drops(limited& e) {
     e.busy = true;
     auto count = e.drops;
-    auto pinned = e.row->version;
+    auto before = *e.row;
     self->request(options.writer, caf::infinite, add_dropped{e.stream, count})
         .then(
-            [this, &e, count, pinned](answer<events::limiter_row>& a) {
+            [this, &e, count, before](answer<events::limiter_row>& a) {
               done_with(e);
               if (!a.value) {
-                e.unsure = limited::doubt{pinned, count};
+                e.unsure = limited::doubt{before, count};
                 troubled(e, a.value.error());
                 return;
               }

@@ -10,11 +10,15 @@
 #include <caf/typed_response_promise.hpp>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <list>
 #include <unordered_map>
 
 namespace bc::actors {
 namespace {
+
+constexpr auto tidy_every = seconds{5};
+constexpr std::size_t most_elsewhere = 100'000;
 
 struct registry_state {
   explicit registry_state(registry_actor::pointer actor) : self(actor) {}
@@ -25,13 +29,22 @@ struct registry_state {
 
   struct live {
     stream_actor actor;
-    std::list<events::stream_id>::iterator used;
+    std::list<events::stream_id>::iterator place;
+    instant used;
   };
+
+  void start(registry_options o) {
+    options = std::move(o);
+    last_tailed = now();
+  }
+
+  [[nodiscard]] instant now() const { return self->clock().now(); }
 
   /// The stream's actor, made when there is none; the stream's kind is known.
   stream_actor& find(const events::stream_id& stream) {
     if (auto found = streams.find(stream); found != streams.end()) {
-      by_use.splice(by_use.begin(), by_use, found->second.used);
+      by_use.splice(by_use.begin(), by_use, found->second.place);
+      found->second.used = now();
       return found->second.actor;
     }
     let_go_the_oldest();
@@ -39,35 +52,89 @@ struct registry_state {
     each.reader = options.readers[turn++ % options.readers.size()];
     by_use.push_front(stream);
     live made{spawn_stream(self->system(), stream, std::move(each)),
-              by_use.begin()};
+              by_use.begin(), now()};
+    keep_tidy();
     return streams.emplace(stream, std::move(made)).first->second.actor;
   }
 
   void let_go_the_oldest() {
-    while (!by_use.empty() && streams.size() >= options.max_live) {
+    while (!by_use.empty() && streams.size() >= options.max_live)
+      let_go(streams.find(by_use.back()));
+  }
+
+  void let_go(std::unordered_map<events::stream_id, live>::iterator one) {
+    self->send(one->second.actor, passivate{});
+    by_use.erase(one->second.place);
+    streams.erase(one);
+  }
+
+  // Idle streams leave, and nodes that another process left behind are taken
+  // care of.
+
+  void keep_tidy() {
+    if (!std::exchange(tidy_is_due, true))
+      self->delayed_send(self, tidy_every, tidy{});
+  }
+
+  void tidy_up() {
+    tidy_is_due = false;
+    auto idle = now() - options.passivate_after;
+    while (!by_use.empty()) {
       auto oldest = streams.find(by_use.back());
-      self->send(oldest->second.actor, passivate{});
-      streams.erase(oldest);
-      by_use.pop_back();
+      if (oldest->second.used > idle)
+        break;
+      let_go(oldest);
+    }
+    adopt_the_left();
+    if (!streams.empty() || !joined_elsewhere.empty())
+      keep_tidy();
+  }
+
+  void adopt_the_left() {
+    auto due = now() - options.adopt_after;
+    std::vector<events::stream_id> left;
+    for (const auto& [stream, since] : joined_elsewhere)
+      if (since <= due)
+        left.push_back(stream);
+    for (const auto& stream : left) {
+      joined_elsewhere.erase(stream);
+      poke(find(stream), stream);
+    }
+  }
+
+  void note_elsewhere(const events::envelope& e) {
+    if (e.type == events::name::node_adopted) {
+      joined_elsewhere.erase(e.stream);
+    } else if (joined_elsewhere.size() < most_elsewhere) {
+      joined_elsewhere.emplace(e.stream, now());
+      keep_tidy();
     }
   }
 
   get_promise get(get_state& m) {
     auto reply = self->make_response_promise<answer<any_state>>();
-    if (!make_fold(m.stream)) {
+    if (!streams.contains(m.stream) && !make_fold(m.stream)) {
       reply.deliver(answer<any_state>{
           fail(errc::internal, "No actor holds such a stream")});
       return reply;
     }
+    // A writer that is held up, or a process that was frozen: what happened
+    // elsewhere meanwhile is not known.
+    if (options.shared && now() - last_tailed > options.max_staleness)
+      m.fresh = true;
     auto& actor = find(m.stream);
     reply.delegate(actor, std::move(m));
     return reply;
   }
 
-  void publish(const commit_events& fresh) {
+  void publish(const commit_events& fresh, bool foreign) {
     for (std::size_t i = 0; i < fresh->size(); ++i) {
       const auto& e = (*fresh)[i];
-      const bool joined = e.type == events::name::node_joined;
+      const bool joined = e.type == events::name::node_joined && !foreign;
+      const bool adopted = e.type == events::name::node_adopted;
+      if ((adopted && !joined_elsewhere.empty()) ||
+          (foreign && e.type == events::name::node_joined))
+        note_elsewhere(e);
       auto found = streams.find(e.stream);
       if (found == streams.end() && !joined)
         continue;
@@ -77,6 +144,14 @@ struct registry_state {
       if (joined)
         poke(actor, e.stream);
     }
+  }
+
+  void read_again_of(const events::stream_id& stream) {
+    if (stream.empty())
+      for (const auto& [id, entry] : streams)
+        self->send(entry.actor, read_again{});
+    if (auto found = streams.find(stream); found != streams.end())
+      self->send(found->second.actor, read_again{});
   }
 
   void poke(const stream_actor& actor, const events::stream_id& stream) {
@@ -136,6 +211,10 @@ struct registry_state {
   registry_options options;
   std::unordered_map<events::stream_id, live> streams;
   std::list<events::stream_id> by_use;  // newest first
+  /// Nodes that joined through another process, until they are adopted.
+  std::unordered_map<events::stream_id, instant> joined_elsewhere;
+  bool tidy_is_due = false;
+  instant last_tailed;
   std::size_t turn = 0;
   std::size_t outstanding = 0;
   std::vector<quiet_promise> waiting_for_quiet;
@@ -145,15 +224,23 @@ registry_actor::behavior_type registry(
     registry_actor::stateful_pointer<registry_state> self,
     const registry_options& options) {
   auto& state = self->state;
-  state.options = options;
+  state.start(options);
   self->set_exit_handler([self](const caf::exit_msg& m) {
     self->state.end_streams();
     self->quit(m.reason);
   });
   return {
       [&state](get_state& m) { return state.get(m); },
-      [&state](const committed& m) { state.publish(m.events); },
+      [&state](const committed& m) { state.publish(m.events, m.foreign); },
+      [&state](const stale& m) { state.read_again_of(m.stream); },
+      [&state](const tailed& m) {
+        state.last_tailed = std::max(state.last_tailed, m.as_of);
+      },
       [&state](const sweep_adopting& m) { state.sweep(m.from); },
+      [&state](tidy) { state.tidy_up(); },
+      [&state](count_live) {
+        return answer<std::size_t>{state.streams.size()};
+      },
       [&state](quiesce) { return state.quiet(); },
   };
 }

@@ -1,12 +1,14 @@
 #include "actors/runtime.hpp"
 
 #include "actors/api/api.hpp"
+#include "actors/api/read_models.hpp"
 #include "actors/api_service.hpp"
 #include "actors/join_service.hpp"
 #include "actors/journal_reader.hpp"
 #include "actors/journal_writer.hpp"
 #include "actors/refusals.hpp"
 #include "actors/registry.hpp"
+#include "events/kafka/incarnations.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
@@ -21,6 +23,7 @@ namespace bc::actors {
 namespace {
 
 using deadline = std::chrono::steady_clock::time_point;
+using known_incarnations = std::shared_ptr<const events::kafka::incarnations>;
 
 constexpr std::size_t most_calls = 10'000;   // inside at once, each port
 constexpr std::size_t most_appends = 8'192;  // waiting for the writer
@@ -44,10 +47,11 @@ caf::actor_system_config& configure(caf::actor_system_config& config,
 
 class caf_runtime final : public runtime, join_port, api_port {
  public:
-  caf_runtime(const runtime_options& options, const events::head_row& head)
+  caf_runtime(const runtime_options& options,
+              const known_incarnations& incarnations)
       : time_(options.time),
         system_(configure(config_, std::max(options.worker_threads, 1))) {
-    spawn(options, head);
+    spawn(options, incarnations);
   }
 
   ~caf_runtime() override { stop(seconds{10}); }
@@ -87,25 +91,30 @@ class caf_runtime final : public runtime, join_port, api_port {
   }
 
  private:
-  void spawn(const runtime_options& o, const events::head_row& head) {
+  void spawn(const runtime_options& o, const known_incarnations& incarnations) {
     writer_options writing;
     writing.journal = o.journal;
     writing.on_event = o.on_event;
+    writing.poll_every = o.tail_every;
     cast_.writer = spawn_journal_writer(system_, std::move(writing));
     for (int i = 0; i < reader_threads; ++i)
       cast_.readers.push_back(
           spawn_journal_reader(system_, {o.journal, o.queries}));
     registry_options found;
     found.streams = {cast_.writer, cast_.readers.front(), o.time};
+    found.streams.shared = o.journal->is_shared();
+    found.shared = found.streams.shared;
+    found.passivate_after = o.passivate_after;
     found.readers = cast_.readers;
     cast_.registry = spawn_registry(system_, std::move(found));
     caf::anon_send(cast_.writer, publish_to<registry_actor>{cast_.registry});
     caf::anon_send(cast_.registry, sweep_adopting{});
     cast_.refusals = spawn_refusals(system_, {cast_.writer, o.time});
-    spawn_services(o, head);
+    spawn_services(o, incarnations);
   }
 
-  void spawn_services(const runtime_options& o, const events::head_row& head) {
+  void spawn_services(const runtime_options& o,
+                      const known_incarnations& incarnations) {
     ledger_actors others{cast_.registry, cast_.writer, cast_.readers,
                          std::make_shared<gate>(most_appends), o.time};
     auto joining = std::make_shared<join_environment>();
@@ -117,8 +126,10 @@ class caf_runtime final : public runtime, join_port, api_port {
     };
     auto serving = std::make_shared<api_environment>();
     serving->root_tenant = o.root_tenant;
-    serving->incarnation = head.incarnation.str();
+    serving->incarnations = incarnations;
     serving->source = o.source;
+    if (o.journal->is_shared())
+      serving->models = std::make_shared<read_models>();
     join_flow join = [joining](std::shared_ptr<ledger> streams, join_call call,
                                std::function<void(wire::join_answer)> done) {
       run_join(joining, std::move(streams), std::move(call), std::move(done));
@@ -210,9 +221,10 @@ result<std::unique_ptr<runtime>> runtime::start(runtime_options options) {
   if (options.journal == nullptr || options.time == nullptr)
     return fail(errc::invalid_config, "A runtime needs a journal and a clock");
   try {
-    BC_TRY(head, options.journal->head());
-    return std::unique_ptr<runtime>{
-        std::make_unique<caf_runtime>(options, head)};
+    BC_TRY(incarnations, events::kafka::incarnations::load(*options.journal));
+    return std::unique_ptr<runtime>{std::make_unique<caf_runtime>(
+        options, std::make_shared<const events::kafka::incarnations>(
+                     std::move(incarnations)))};
   } catch (const std::exception& e) {
     return fail(errc::internal, "The actors could not be started", {},
                 e.what());

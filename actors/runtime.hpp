@@ -25,6 +25,10 @@ struct runtime_options {
   std::string source = "better-compute";
   seconds certificate_lifetime = pki::max_node_lifetime;
   int worker_threads = 2;
+  /// How often a store of several processes is asked for what others wrote.
+  milliseconds tail_every{200};
+  /// A stream that nobody used for so long leaves the memory.
+  seconds passivate_after{60};
   /// Called for every committed event, in order, on the writer's thread; must
   /// be quick.
   std::function<void(const events::envelope&)> on_event;
@@ -39,6 +43,7 @@ class runtime {
   virtual ~runtime() = default;
   [[nodiscard]] virtual join_port& joins() = 0;
   [[nodiscard]] virtual api_port& api() = 0;
+  /// A later call does nothing.
   virtual void stop(seconds grace) = 0;
 };
 

@@ -24,6 +24,11 @@ struct stream_state {
   using get_promise = caf::typed_response_promise<answer<any_state>>;
   using settle_promise = caf::typed_response_promise<answer<void>>;
 
+  struct getter {
+    get_promise reply;
+    bool fresh = false;  // is answered by a read that began after it asked
+  };
+
   void start(events::stream_id id, stream_options o) {
     stream = std::move(id);
     options = std::move(o);
@@ -34,13 +39,16 @@ struct stream_state {
     fold = make_fold(stream);
     current = false;
     unusable.reset();
+    snapshot_version = 0;
+    snapshot_is_proven = true;
+    snapshots_are_asked = !events::has_snapshots(stream);
   }
 
   // Loading.
 
-  get_promise get() {
+  get_promise get(bool fresh) {
     auto reply = self->make_response_promise<answer<any_state>>();
-    getters.push_back(reply);
+    getters.push_back({reply, fresh});
     with_state();
     return reply;
   }
@@ -49,7 +57,7 @@ struct stream_state {
   void with_state() {
     if (loading)
       return;
-    if (current || unusable) {
+    if (unusable || (current && !must_read())) {
       loaded();
       return;
     }
@@ -57,40 +65,69 @@ struct stream_state {
     read_on();
   }
 
-  void read_on() {
-    expected = highest;
-    self->request(options.reader, caf::infinite,
-                  read_page{stream, fold->version(), options.page})
-        .then(
-            [this](answer<std::vector<events::envelope>>& page) {
-              took(page.value);
-            },
-            [this](const caf::error&) {
-              // The reader is gone: to try again would keep the server from
-              // its end.
-              owes_follow_up = false;
-              failed(fail(errc::unavailable, "The server is stopping"));
-            });
+  // Another process may have made this stream a moment ago, and told.
+  [[nodiscard]] bool may_exist_by_now() const {
+    return options.shared && fold->version() == 0;
   }
 
-  void took(const result<std::vector<events::envelope>>& page) {
-    if (!page) {
-      failed(page.error());
+  [[nodiscard]] bool must_read() const {
+    auto is_fresh = [](const getter& g) { return g.fresh; };
+    return std::ranges::any_of(getters, is_fresh) ||
+           (may_exist_by_now() && !getters.empty());
+  }
+
+  void read_on() {
+    covered = getters.size();
+    expected = highest;
+    heard_of_more = false;
+    auto from = fold->version();
+    auto limit = options.page;
+    if (!snapshot_is_proven)
+      --from;  // its own last event is read with those after it
+    else if (!snapshots_are_asked)
+      limit = std::min(limit, options.snapshot_every + 1);
+    self->request(options.reader, caf::infinite, read_page{stream, from, limit})
+        .then(
+            [this, limit](answer<std::vector<events::envelope>>& page) {
+              if (!page.value)
+                failed(page.value.error());
+              else
+                took(std::move(page.value.value()), limit);
+            },
+            [this](const caf::error&) { reader_is_gone(); });
+  }
+
+  void reader_is_gone() {
+    owes_follow_up = false;  // or the server would not come to its end
+    failed(fail(errc::unavailable, "The server is stopping"));
+  }
+
+  void took(std::vector<events::envelope> page, std::size_t limit) {
+    if (!snapshot_is_proven && !prove_snapshot(page))
+      return;
+    // So many events that there may be a snapshot of them.
+    const bool full = page.size() >= limit;
+    if (full && !snapshots_are_asked) {
+      ask_for_snapshot(std::move(page));
       return;
     }
-    for (const auto& e : page.value())
-      if (auto applied = fold->apply(e); !applied) {
-        give_up_on_stream(applied.error());
-        return;
-      }
-    const bool last_page = page.value().size() < options.page;
-    if (last_page && fold->version() < expected) {
+    apply(page, full);
+  }
+
+  void apply(const std::vector<events::envelope>& page, bool more) {
+    for (const auto& e : page)
+      if (e.version > fold->version())
+        if (auto applied = fold->apply(e); !applied) {
+          give_up_on_stream(applied.error());
+          return;
+        }
+    if (!more && fold->version() < expected) {
       failed(fail(errc::internal, "The journal lost a committed event", {},
                   stream));
       return;
     }
     // A commit that came meanwhile is in the journal already.
-    if (!last_page || fold->version() < highest) {
+    if (more || heard_of_more || fold->version() < highest) {
       read_on();
       return;
     }
@@ -99,11 +136,72 @@ struct stream_state {
     loaded();
   }
 
+  // Snapshots: a cache, never the truth.
+
+  void ask_for_snapshot(std::vector<events::envelope> page) {
+    snapshots_are_asked = true;
+    self->request(options.reader, caf::infinite, find_snapshot{stream})
+        .then(
+            [this, page = std::move(page)](
+                const answer<std::optional<events::snapshot>>& found) {
+              if (found.value && found.value.value() &&
+                  restore(*found.value.value()))
+                read_on();
+              else
+                apply(page, true);
+            },
+            [this](const caf::error&) { reader_is_gone(); });
+  }
+
+  bool restore(const events::snapshot& s) {
+    if (s.version == 0 || !fold->restore(s)) {
+      spdlog::warn("{}: a snapshot of no use, version {}", stream, s.version);
+      return false;
+    }
+    snapshot_version = s.version;
+    snapshot_is_proven = false;
+    return true;
+  }
+
+  // A snapshot of events the journal does not hold is worse than none.
+  bool prove_snapshot(const std::vector<events::envelope>& page) {
+    snapshot_is_proven =
+        !page.empty() && page.front().version == fold->version();
+    if (snapshot_is_proven)
+      return true;
+    spdlog::error("{}: the snapshot at version {} is ahead of the journal",
+                  stream, fold->version());
+    forget();
+    snapshots_are_asked = true;
+    read_on();
+    return false;
+  }
+
+  void save_snapshot() {
+    if (saving || fold->version() < snapshot_version + options.snapshot_every)
+      return;
+    auto taken = fold->to_snapshot();
+    if (!taken)
+      return;
+    saving = true;
+    snapshot_version = taken->version;
+    self->request(options.reader, caf::infinite,
+                  keep_snapshot{stream, std::move(*taken)})
+        .then(
+            [this](const answer<void>& a) {
+              saving = false;
+              if (!a.value)
+                spdlog::warn("{}: no snapshot: {}", stream,
+                             a.value.error().message);
+            },
+            [this](const caf::error&) { saving = false; });
+  }
+
   /// Of no use until somebody asks again.
   void failed(const fault& why) {
     loading = false;
     for (auto& g : std::exchange(getters, {}))
-      g.deliver(answer<any_state>{fault{why}});
+      g.reply.deliver(answer<any_state>{fault{why}});
     settled(fault{why});
     if (owes_follow_up)
       self->delayed_send(self, follow_up_pause, try_again{});
@@ -118,15 +216,34 @@ struct stream_state {
   }
 
   void loaded() {
-    for (auto& g : std::exchange(getters, {})) {
-      if (unusable)
-        g.deliver(answer<any_state>{fault{*unusable}});
-      else
-        g.deliver(answer<any_state>{fold->state()});
+    answer_getters();
+    if (!getters.empty()) {
+      loading = true;
+      read_on();
+      return;
     }
+    if (!unusable)
+      save_snapshot();
     if (owes_follow_up && !appending)
       follow_up();
     leave_when_idle();
+  }
+
+  // Those that asked when the last read was under way are not answered by it
+  // if they need a fresh one.
+  void answer_getters() {
+    std::vector<getter> late;
+    for (std::size_t i = 0; i < getters.size(); ++i) {
+      auto& g = getters[i];
+      if (unusable)
+        g.reply.deliver(answer<any_state>{fault{*unusable}});
+      else if (i >= covered && (g.fresh || may_exist_by_now()))
+        late.push_back(g);
+      else
+        g.reply.deliver(answer<any_state>{fold->state()});
+    }
+    getters = std::move(late);
+    covered = 0;
   }
 
   // Commits.
@@ -137,14 +254,14 @@ struct stream_state {
     // needs no loading.
     if (loading || unusable || e.version <= fold->version())
       return;
-    if (e.version != fold->version() + 1 || !(current || e.version == 1)) {
-      forget();
+    // What is between is read when somebody asks.
+    current = e.version == fold->version() + 1 && (current || e.version == 1);
+    if (!current)
       return;
-    }
     if (auto applied = fold->apply(e); !applied)
       give_up_on_stream(applied.error());
     else
-      current = true;
+      save_snapshot();
   }
 
   // What follows from the state.
@@ -234,11 +351,17 @@ struct stream_state {
   bool appending = false;
   bool owes_follow_up = false;
   bool leaving = false;
+  bool heard_of_more = false;  // since the last read began
+  bool saving = false;
+  std::uint64_t snapshot_version = 0;  // of the newest one known
+  bool snapshot_is_proven = true;      // the journal holds its last event
+  bool snapshots_are_asked = false;
   int tries_left = 0;
   std::uint64_t highest = 0;   // the newest version heard of
   std::uint64_t expected = 0;  // what the read under way must reach
   std::optional<fault> unusable;
-  std::vector<get_promise> getters;
+  std::vector<getter> getters;
+  std::size_t covered = 0;  // getters that asked before the last read
   std::vector<settle_promise> settlers;
 };
 
@@ -248,9 +371,13 @@ stream_actor::behavior_type stream_behavior(
   auto& state = self->state;
   state.start(stream, options);
   return {
-      [&state](const get_state&) { return state.get(); },
+      [&state](const get_state& m) { return state.get(m.fresh); },
       [&state](const committed_event& m) { state.take((*m.events)[m.index]); },
       [&state](const settle&) { return state.settle(); },
+      [&state](read_again) {
+        state.current = false;
+        state.heard_of_more = true;
+      },
       [&state](try_again) {
         if (state.owes_follow_up)
           state.with_state();

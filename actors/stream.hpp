@@ -13,9 +13,14 @@ struct stream_options {
   reader_actor reader;
   const clock* time = nullptr;  // outlives the actor
   std::size_t page = 1000;      // events read at once
+  /// Other processes append too: a stream without events is read before every
+  /// answer, since they may have made it a moment ago.
+  bool shared = false;
+  std::size_t snapshot_every = 128;  // events
 };
 
-/// The actor of one stream; loads when first asked. `stream` is of a kind that
+/// The actor of one stream; loads when first asked, from the newest snapshot
+/// when there is one. `stream` is of a kind that
 /// make_fold() knows.
 [[nodiscard]] stream_actor spawn_stream(caf::actor_system& system,
                                         events::stream_id stream,

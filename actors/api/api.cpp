@@ -1,9 +1,11 @@
 #include "actors/api/api.hpp"
 
 #include "actors/api/authentication.hpp"
+#include "actors/api/await_models.hpp"
 #include "actors/api/exchange.hpp"
 #include "actors/api/methods.hpp"
 #include "actors/api/schema_check.hpp"
+#include "events/kafka/incarnations.hpp"
 
 #include <charconv>
 
@@ -47,6 +49,10 @@ constexpr method methods[] = {
     {"pools", "list", "compute:pools:read", "compute-pool/", "", pools_list},
     {"credentials", "create", "compute:credentials:create", "compute-tenant/",
      "forTenantId", credentials_create},
+    {"credentials", "list", "compute:credentials:read", "compute-tenant/",
+     "forTenantId", credentials_list},
+    {"credentials", "revoke", "compute:credentials:revoke", "compute-tenant/",
+     "forTenantId", credentials_revoke},
     {"joinTokens", "create", "compute:join-tokens:create", "compute-pool/",
      "poolId", join_tokens_create, false, join_tokens_replay},
     {"joinTokens", "list", "compute:join-tokens:read", "compute-pool/",
@@ -60,6 +66,17 @@ constexpr method methods[] = {
      events_list},
 };
 
+// "*", or one kind's ids: all of them or one.
+bool is_resource_of(const method& m, std::string_view pattern) {
+  if (pattern == "*")
+    return true;
+  if (!pattern.starts_with(m.resource_kind))
+    return false;
+  pattern.remove_prefix(m.resource_kind.size());
+  return pattern == "*" || (!pattern.empty() && pattern.find_first_of("*/") ==
+                                                    std::string_view::npos);
+}
+
 const method* find_method(const api_call& call) {
   for (const auto& m : methods)
     if (m.group == call.group && m.name == call.method)
@@ -68,16 +85,16 @@ const method* find_method(const api_call& call) {
 }
 
 // A grant on `kind/*` alone opens what is decided on no single resource.
-result<std::string> resource_of(const method& m, const json::reader& in) {
+result<std::string> resource_of(const method& m, const exchange& x) {
   std::string kind{m.resource_kind};
   if (m.field.empty())
     return kind + "*";
-  BC_TRY(id, in.text(in.has(m.field) ? m.field : "tenantId"));
-  return kind + id;
+  BC_TRY(id, x.in().optional_text(m.field));
+  return kind + id.value_or(x.who.tenant.str());
 }
 
 void authorise(const method& m, exchange_ptr x) {
-  auto resource = resource_of(m, x->in());
+  auto resource = resource_of(m, *x);
   if (!resource)
     return x->refuse(resource.error());
   if (m.root_only && !x->who.root)
@@ -89,22 +106,31 @@ void authorise(const method& m, exchange_ptr x) {
   m.run(std::move(x));
 }
 
-// The header x-min-position. Read models move with the journal in one
-// transaction, so a position that is in the journal is in them.
-void await_position(exchange_ptr x, std::function<void()> next) {
+// Answered from the read models, which may be behind the journal; events come
+// from the journal itself.
+bool is_read(const method& m) {
+  return m.group != "events" && (m.name == "list" || m.name == "get");
+}
+
+// The header x-min-position, and the caller's own writes.
+void await_position(const method& m, exchange_ptr x,
+                    std::function<void()> next) {
   const auto& text = x->call.min_position;
   if (text.empty())
-    return next();
+    return is_read(m) ? await_models(x, 0, std::move(next)) : next();
   std::uint64_t wanted = 0;
   auto [end, bad] =
       std::from_chars(text.data(), text.data() + text.size(), wanted);
   if (bad != std::errc{} || end != text.data() + text.size())
     return x->refuse(errc::invalid_input, "x-min-position is not a position");
-  x->streams->head(then(
-      x, [x, wanted, next = std::move(next)](const events::head_row& head) {
+  x->streams->head(
+      then(x, [x, wanted, reads = is_read(m),
+               next = std::move(next)](const events::head_row& head) {
         if (wanted > head.position)
           return x->refuse(errc::invalid_input,
                            "x-min-position is beyond the journal's head");
+        if (reads)
+          return await_models(x, wanted, next);
         next();
       }));
 }
@@ -128,10 +154,12 @@ void take_up(exchange_ptr x) {
   }
   x->input = std::move(input).value();
   x->call.body.clear();
-  auto tenant = x->in().text("tenantId");
-  if (!tenant || tenant.value() != x->who.tenant.str())
+  // Where the schema does not ask for it, the caller's own is meant.
+  auto own = x->who.tenant.str();
+  auto tenant = x->in().optional_text("tenantId");
+  if (!tenant || tenant.value().value_or(own) != own)
     return x->refuse(errc::not_found, "No such tenant");
-  await_position(x, [m, x] {
+  await_position(*m, x, [m, x] {
     if (!m->replay)
       return authorise(*m, x);
     m->replay(x, [m, x] { authorise(*m, x); });
@@ -140,7 +168,29 @@ void take_up(exchange_ptr x) {
 
 }  // namespace
 
+result<void> check_opens_something(const events::credential::grant& g) {
+  const std::vector<events::credential::grant> anywhere{{g.action, "*"}};
+  bool known = false;
+  for (const auto& m : methods) {
+    if (!allows(anywhere, m.action, m.resource_kind))
+      continue;
+    if (is_resource_of(m, g.resource))
+      return ok();
+    known = true;
+  }
+  if (!known)
+    return fail(errc::invalid_input, "matches no action of this API",
+                "/action");
+  return fail(errc::invalid_input,
+              "is no resource this action is decided on (KIND/ID or KIND/*)",
+              "/resource");
+}
+
 }  // namespace api
+
+std::string api_environment::incarnation_at(std::uint64_t position) const {
+  return incarnations ? incarnations->at(position) : incarnation;
+}
 
 void run_api_call(std::shared_ptr<const api_environment> env,
                   std::shared_ptr<ledger> streams, api_call call,

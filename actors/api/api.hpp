@@ -8,12 +8,24 @@
 #include <memory>
 #include <string>
 
+namespace bc::events::kafka {
+class incarnations;
+}
+
 namespace bc::actors {
+
+class read_models;
 
 struct api_environment {
   tenant_id root_tenant;
-  std::string incarnation;  // of the journal
+  std::string incarnation;  // of the journal, when it had one alone
   std::string source;       // CloudEvents source
+  /// Null where the read models move with the journal: nothing waits for them.
+  std::shared_ptr<read_models> models = nullptr;
+  /// Which incarnation each position is of; null: `incarnation`.
+  std::shared_ptr<const events::kafka::incarnations> incarnations = nullptr;
+
+  [[nodiscard]] std::string incarnation_at(std::uint64_t position) const;
 };
 
 /// One API call from the raw body to the answer (spec: DESIGN sections 9, 10):

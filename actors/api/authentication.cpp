@@ -49,9 +49,9 @@ void authenticate(exchange_ptr x, std::function<void()> next) {
                    next = std::move(next)](const shared_state<state>& found) {
         const auto& known = found->credential;
         bool matches = secret_matches(known ? *found : nobody(), *secret);
-        if (!known || !matches)
+        if (!known || !matches || found->revoked_at)
           return turn_away(*x);
-        x->who = {known->tenant, known->principal, known->grants,
+        x->who = {known->id, known->tenant, known->principal, known->grants,
                   known->tenant == x->env->root_tenant};
         next();
       }));

@@ -24,7 +24,10 @@ result<std::vector<grant>> read_grants(const json::reader& in) {
     BC_TRY(action, one.text("action"));
     BC_TRY(resource, one.text("resource"));
     grant g{action, resource};
-    if (auto good = check_grant(g); !good)
+    auto good = check_grant(g);
+    if (good)
+      good = check_opens_something(g);
+    if (!good)
       return fail(errc::invalid_input, good.error().message,
                   path + good.error().path);
     grants.push_back(std::move(g));

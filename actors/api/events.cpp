@@ -14,7 +14,9 @@ constexpr std::size_t rows_at_once = 500;
 
 struct scan {
   exchange_ptr x;
-  std::string type;  // empty: every one
+  std::string type;         // empty: every one
+  std::string correlation;  // empty: every one
+  bool from_head = false;
   std::size_t limit = 100;
   std::uint64_t position = 0;  // everything up to here was looked at
   std::size_t scanned = 0;
@@ -24,11 +26,10 @@ using scan_ptr = std::shared_ptr<scan>;
 
 // A position, or an event's id or sequence, which name the incarnation too.
 result<std::uint64_t> read_cursor(std::string_view text,
-                                  std::string_view incarnation) {
+                                  const api_environment& env) {
+  std::string_view incarnation;
   if (auto dash = text.find('-'); dash != std::string_view::npos) {
-    if (text.substr(0, dash) != incarnation)
-      return fail(errc::invalid_input,
-                  "is of another incarnation of the journal", "/cursor");
+    incarnation = text.substr(0, dash);
     text.remove_prefix(dash + 1);
   }
   std::uint64_t position = 0;
@@ -36,6 +37,11 @@ result<std::uint64_t> read_cursor(std::string_view text,
       std::from_chars(text.data(), text.data() + text.size(), position);
   if (bad != std::errc{} || end != text.data() + text.size())
     return fail(errc::invalid_input, "is not a position", "/cursor");
+  // What was lost with a restore is not resumed from: others were given these
+  // positions since.
+  if (!incarnation.empty() && incarnation != env.incarnation_at(position))
+    return fail(errc::invalid_input, "is of another incarnation of the journal",
+                "/cursor");
   return position;
 }
 
@@ -51,9 +57,12 @@ result<scan_ptr> read_scan(const exchange_ptr& x) {
     return fail(errc::invalid_input, "is no public event type", "/type");
   BC_TRY(limit, in.optional_integer("limit"));
   s->limit = static_cast<std::size_t>(limit.value_or(100));
+  BC_TRY(correlation, in.optional_text("correlation"));
+  s->correlation = correlation.value_or("");
   BC_TRY(cursor, in.optional_text("cursor"));
-  if (cursor) {
-    BC_TRY(position, read_cursor(*cursor, x->env->incarnation));
+  s->from_head = cursor == "head";
+  if (cursor && !s->from_head) {
+    BC_TRY(position, read_cursor(*cursor, *x->env));
     s->position = position;
   }
   return s;
@@ -64,7 +73,9 @@ void answer(const scan& s) {
   out.begin_object().key("items").begin_array();
   for (const auto& event : s.found)
     out.raw(event);
-  out.end_array().field("cursor", std::to_string(s.position));
+  // With its incarnation, so that it means nothing after a restore.
+  out.end_array().field("cursor", s.x->env->incarnation_at(s.position) + "-" +
+                                      std::to_string(s.position));
   s.x->answer(out.end_object().str());
 }
 
@@ -72,9 +83,11 @@ void take(scan& s, const events::envelope& e) {
   s.position = e.position;
   ++s.scanned;
   if (e.tenant != s.x->who.tenant.str() ||
-      (!s.type.empty() && e.type != s.type))
+      (!s.type.empty() && e.type != s.type) ||
+      (!s.correlation.empty() && e.correlation != s.correlation))
     return;
-  if (auto text = events::to_public(e, s.x->env->incarnation, s.x->env->source))
+  if (auto text = events::to_public(e, s.x->env->incarnation_at(e.position),
+                                    s.x->env->source))
     s.found.push_back(std::move(*text));
 }
 
@@ -102,6 +115,10 @@ void events_list(exchange_ptr x) {
     return x->refuse(read.error());
   auto s = std::move(read).value();
   x->streams->head(then(x, [x, s](const events::head_row& head) {
+    if (s->from_head) {
+      s->position = head.position;
+      return answer(*s);
+    }
     if (s->position > head.position)
       return x->refuse(
           fail(errc::invalid_input, "is beyond the journal's head", "/cursor"));

@@ -1,5 +1,6 @@
 #include "actors/api/exchange.hpp"
 
+#include "actors/api/read_models.hpp"
 #include "base/encoding.hpp"
 #include "pki/digest.hpp"
 
@@ -95,6 +96,11 @@ events::batch exchange::new_batch() const {
   return b;
 }
 
+void exchange::wrote(std::uint64_t position) const {
+  if (env->models)
+    env->models->wrote(who.tenant.str(), who.principal, position);
+}
+
 void exchange::retry(const std::function<void()>& again) {
   if (tries_++ < max_tries)
     return again();
@@ -109,8 +115,11 @@ void append(exchange_ptr x, events::batch b,
       std::move(b),
       then(x, [x, written = std::move(written),
                again = std::move(again)](events::append_outcome outcome) {
-        if (auto* done = std::get_if<events::appended>(&outcome))
-          return written(done->events.back().position);
+        if (auto* done = std::get_if<events::appended>(&outcome)) {
+          auto position = done->events.back().position;
+          x->wrote(position);
+          return written(position);
+        }
         const auto& no = std::get<events::rejected>(outcome);
         if (no.why == events::unmet::claim && no.subject.starts_with("name:"))
           return x->refuse(
@@ -128,7 +137,8 @@ void confirm(exchange_ptr x, events::batch preconditions,
                               events::append_outcome outcome) {
                     if (std::holds_alternative<events::rejected>(outcome))
                       return x->retry(again);
-                    x->streams->head(then(x, [held](events::head_row head) {
+                    x->streams->head(then(x, [x, held](events::head_row head) {
+                      x->wrote(head.position);
                       held(head.position);
                     }));
                   }));

@@ -15,6 +15,7 @@ namespace bc::actors::api {
 
 /// Who calls, once the credential's secret verified.
 struct caller {
+  credential_id credential;
   tenant_id tenant;
   std::string principal;
   std::vector<events::credential::grant> grants;
@@ -43,6 +44,8 @@ class exchange {
   [[nodiscard]] json::reader in() const { return json::reader{input}; }
   /// A batch of this call, in the principal's name.
   [[nodiscard]] events::batch new_batch() const;
+  /// An event of this call is at the position: its principal's reads show it.
+  void wrote(std::uint64_t position) const;
   /// Runs `again`, at most three times in a call; then UNAVAILABLE.
   void retry(const std::function<void()>& again);
 
@@ -72,9 +75,9 @@ template <class Next>
   };
 }
 
-/// Appends a batch. `written` gets the position of its last event; a name
-/// that is held answers ALREADY_EXISTS; anything else that moved on runs
-/// `again`.
+/// Appends a batch, and notes it (exchange::wrote). `written` gets the position
+/// of its last event; a name that is held answers ALREADY_EXISTS; anything else
+/// that moved on runs `again`.
 void append(exchange_ptr x, events::batch b,
             std::function<void(std::uint64_t)> written,
             std::function<void()> again);

@@ -132,10 +132,12 @@ struct minted {
 void after_append(exchange_ptr x, const create_input& in,
                   const std::shared_ptr<const minted>& made,
                   const events::append_outcome& outcome) {
-  if (const auto* done = std::get_if<events::appended>(&outcome))
+  if (const auto* done = std::get_if<events::appended>(&outcome)) {
+    x->wrote(done->events.back().position);
     return x->answer(answer_text(evolve({}, made->token),
                                  made->secret.expose_text(),
                                  done->events.back().position));
+  }
   // Another call with this key was first: its token is the answer (case 18).
   const auto& no = std::get<events::rejected>(outcome);
   if (no.subject != events::stream_of(in.id))

@@ -43,6 +43,7 @@ void answer_unchanged(exchange_ptr x, const shared_state<state>& stored) {
 void answer_revoked(exchange_ptr x, const shared_state<state>& before,
                     const events::join_token::event& e,
                     const events::envelope& written) {
+  x->wrote(written.position);
   auto answer = [x, position = written.position](const state& s) {
     x->answer(record_text(row_of(s), position));
   };

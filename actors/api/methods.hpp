@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/api/exchange.hpp"
+#include "events/credential.hpp"
 
 #include <functional>
 
@@ -17,12 +18,19 @@ void pools_create(exchange_ptr x);
 void pools_get(exchange_ptr x);
 void pools_list(exchange_ptr x);
 void credentials_create(exchange_ptr x);
+void credentials_list(exchange_ptr x);
+void credentials_revoke(exchange_ptr x);
 void join_tokens_create(exchange_ptr x);
 void join_tokens_list(exchange_ptr x);
 void join_tokens_revoke(exchange_ptr x);
 void nodes_list(exchange_ptr x);
 void nodes_get(exchange_ptr x);
 void events_list(exchange_ptr x);
+
+/// INVALID_INPUT for a grant under which no call of this API could pass: its
+/// action covers no method's, or its resource is none those are decided on.
+[[nodiscard]] result<void> check_opens_something(
+    const events::credential::grant& g);
 
 /// Comes before authorisation: answers a retry of a create from the stored
 /// token, and goes on when there is none.

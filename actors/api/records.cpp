@@ -68,6 +68,19 @@ projections::join_token_row row_of(const events::join_token::state& s) {
   return row;
 }
 
+projections::credential_row row_of(const events::credential::state& s) {
+  const auto& c = *s.credential;
+  json::writer grants;
+  grants.begin_array();
+  for (const auto& g : c.grants)
+    grants.begin_object()
+        .field("action", g.action)
+        .field("resource", g.resource)
+        .end_object();
+  return {c.id.str(), c.tenant.str(), c.principal, grants.end_array().str(),
+          c.at,       s.revoked_at};
+}
+
 void put(json::writer& out, const projections::tenant_row& row) {
   out.field("id", row.id)
       .field("name", row.name)
@@ -105,6 +118,15 @@ void put(json::writer& out, const projections::join_token_row& row) {
       .field("hosted", row.hosted)
       .field("createdAt", to_rfc3339(row.created_at))
       .field("expiresAt", to_rfc3339(row.expires_at))
+      .field("revokedAt", text_of(row.revoked_at));
+}
+
+void put(json::writer& out, const projections::credential_row& row) {
+  out.field("id", row.id)
+      .field("tenantId", row.tenant)
+      .field("principal", row.principal);
+  out.key("grants").raw(row.grants);
+  out.field("createdAt", to_rfc3339(row.created_at))
       .field("revokedAt", text_of(row.revoked_at));
 }
 

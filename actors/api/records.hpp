@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/json.hpp"
+#include "events/credential.hpp"
 #include "events/directory.hpp"
 #include "events/join_token.hpp"
 #include "projections/queries.hpp"
@@ -19,12 +20,17 @@ namespace bc::actors::api {
 /// The state must hold a token.
 [[nodiscard]] projections::join_token_row row_of(
     const events::join_token::state& s);
+/// The state must hold a credential.
+[[nodiscard]] projections::credential_row row_of(
+    const events::credential::state& s);
 
 /// The fields of one record, without the braces.
 void put(json::writer& out, const projections::tenant_row& row);
 void put(json::writer& out, const projections::site_row& row);
 void put(json::writer& out, const projections::pool_row& row);
 void put(json::writer& out, const projections::join_token_row& row);
+/// Never a secret or its hash: the row has none.
+void put(json::writer& out, const projections::credential_row& row);
 void put(json::writer& out, const projections::certificate_row& row);
 void put(json::writer& out, const projections::node_row& row);
 

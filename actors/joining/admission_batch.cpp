@@ -157,6 +157,13 @@ events::batch confirm_directory(const judged_streams& judged,
   return out;
 }
 
+events::batch confirm_node(const node_id& node, std::uint64_t version,
+                           std::string correlation, time_point now) {
+  auto out = new_batch(std::move(correlation), now);
+  out.writes.push_back(pin(events::stream_of(node), version));
+  return out;
+}
+
 bool is_own_key(const pki::key_bundle& keys, const pki::public_key& key) {
   const std::array<const pki::public_key*, 7> own = {
       &keys.node_ca.key.pub(),       &keys.serving_ca.key.pub(),

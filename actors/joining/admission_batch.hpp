@@ -53,6 +53,13 @@ struct admission_plan {
                                               std::string correlation,
                                               time_point now);
 
+/// Preconditions alone: the stored answer still stands while its node is as it
+/// was read.
+[[nodiscard]] events::batch confirm_node(const node_id& node,
+                                         std::uint64_t version,
+                                         std::string correlation,
+                                         time_point now);
+
 /// A precondition on a stream, without events.
 [[nodiscard]] events::stream_write pin(events::stream_id stream,
                                        std::uint64_t version);

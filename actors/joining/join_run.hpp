@@ -57,6 +57,7 @@ class join_run : public std::enable_shared_from_this<join_run> {
   void give_stored(const events::claim_holder& holder, plain_step otherwise);
   void on_stored_event(std::optional<events::envelope> event);
   void on_stored_node(shared_state<events::node::state> node);
+  void on_answer_confirmed(events::append_outcome outcome);
   void answer_is_void();
 
   // The rest of the rules.

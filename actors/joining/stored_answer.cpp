@@ -50,6 +50,15 @@ void join_run::on_stored_event(std::optional<events::envelope> event) {
 void join_run::on_stored_node(shared_state<events::node::state> node) {
   if (!is_current(*node, *stored_, decision_time()))
     return answer_is_void();
+  // Its certificate may have ended in another process a moment ago.
+  streams_->append(confirm_node(stored_->id, node->version, call_.correlation,
+                                decision_time()),
+                   then(&join_run::on_answer_confirmed));
+}
+
+void join_run::on_answer_confirmed(events::append_outcome outcome) {
+  if (const auto* why = std::get_if<events::rejected>(&outcome))
+    return try_again(why->time);
   give_joined({stored_->answer_body, stored_->answer_signature});
 }
 
