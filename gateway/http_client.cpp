@@ -1,5 +1,6 @@
 #include "gateway/http_client.hpp"
 
+#include "gateway/byte_stream.hpp"
 #include "gateway/reason.hpp"
 #include "gateway/url.hpp"
 
@@ -10,6 +11,7 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
 
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -25,6 +27,10 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::uint64_t max_answer = 16 * 1024 * 1024;
+// Of an answer that stays open: read at once, and an error in its place.
+constexpr std::size_t piece_size = 16 * 1024;
+constexpr std::size_t max_error = 1024 * 1024;
+constexpr int http_ok = 200;
 
 /// One exchange; every step is asynchronous so that one deadline covers all.
 class exchange {
@@ -35,20 +41,30 @@ class exchange {
         deadline_(std::chrono::steady_clock::now() + options.timeout) {}
 
   result<client_response> run(const http::request<http::string_body>& request) {
-    BC_TRY(addresses, resolve());
-    if (!to_.tls) {
-      beast::tcp_stream stream{io_};
-      BC_TRYV(connect(stream, addresses));
-      return ask(stream, request);
-    }
-    BC_TRYV(trust());
-    beast::ssl_stream<beast::tcp_stream> stream{io_, tls_};
-    BC_TRYV(connect(stream.next_layer(), addresses));
-    BC_TRYV(handshake(stream));
-    return ask(stream, request);
+    BC_TRYV(open());
+    return ask(*stream_, request);
+  }
+
+  result<client_response> follow(
+      const http::request<http::string_body>& request,
+      const std::function<bool(std::string_view)>& on_text) {
+    BC_TRYV(open());
+    return follow(*stream_, request, on_text);
   }
 
  private:
+  result<void> open() {
+    BC_TRY(addresses, resolve());
+    if (to_.tls) {
+      BC_TRYV(trust());
+    }
+    stream_.emplace(tcp::socket{io_}, to_.tls ? &tls_ : nullptr);
+    BC_TRYV(connect(stream_->tcp_layer(), addresses));
+    if (auto* tls = stream_->tls())
+      return handshake(*tls);
+    return ok();
+  }
+
   fault unreachable(const std::string& why) const {
     return fail(errc::unavailable, "cannot reach " + options_.url + ": " + why);
   }
@@ -134,8 +150,7 @@ class exchange {
     return ok();
   }
 
-  template <class Stream>
-  result<client_response> ask(Stream& stream,
+  result<client_response> ask(byte_stream& stream,
                               const http::request<http::string_body>& request) {
     std::optional<error_code> sent;
     http::async_write(stream, request,
@@ -180,6 +195,53 @@ class exchange {
     return out;
   }
 
+  result<client_response> follow(
+      byte_stream& stream, const http::request<http::string_body>& request,
+      const std::function<bool(std::string_view)>& on_text) {
+    std::optional<error_code> done;
+    http::async_write(stream, request,
+                      [&](error_code ec, std::size_t) { done = ec; });
+    if (!finish(done))
+      return too_late();
+    beast::flat_buffer buffer;
+    http::response_parser<http::buffer_body> parser;
+    parser.body_limit(std::numeric_limits<std::uint64_t>::max());
+    done.reset();
+    http::async_read_header(stream, buffer, parser,
+                            [&](error_code ec, std::size_t) { done = ec; });
+    if (!finish(done))
+      return too_late();
+    if (*done)
+      return lost(*done);
+    client_response out;
+    out.status = static_cast<int>(parser.get().result_int());
+    std::vector<char> piece(piece_size);
+    while (!parser.is_done()) {
+      deadline_ = std::chrono::steady_clock::now() + options_.timeout;
+      auto& body = parser.get().body();
+      body.data = piece.data();
+      body.size = piece.size();
+      done.reset();
+      http::async_read_some(stream, buffer, parser,
+                            [&](error_code ec, std::size_t) { done = ec; });
+      if (!finish(done))
+        return too_late();
+      if (*done && *done != http::error::need_buffer)
+        return lost(*done);
+      std::string_view text{piece.data(), piece.size() - body.size};
+      if (out.status != http_ok)
+        out.body.append(text.substr(0, max_error - out.body.size()));
+      else if (!text.empty() && !on_text(text))
+        break;
+    }
+    return out;
+  }
+
+  fault lost(const error_code& why) const {
+    return fail(errc::unavailable, "the connection to " + options_.url +
+                                       " was lost: " + reason_of(why));
+  }
+
   fault too_late() const {
     return fail(errc::unavailable,
                 options_.url + " did not answer within " +
@@ -192,6 +254,7 @@ class exchange {
   asio::io_context io_;
   asio::ssl::context tls_{asio::ssl::context::tls_client};
   tcp::resolver resolver_{io_};
+  std::optional<byte_stream> stream_;
 };
 
 result<http::request<http::string_body>> make_request(
@@ -223,25 +286,46 @@ result<http::request<http::string_body>> make_request(
   return out;
 }
 
+result<server_url> checked_url(const client_options& options) {
+  BC_TRY(to, parse_url(options.url));
+  if (!to.tls && !is_loopback(to.host))
+    return fail(
+        errc::invalid_input,
+        "plain http is for loopback addresses only; use https: " + options.url);
+  return to;
+}
+
+// Asio reports by exception what it cannot set up (no memory, no descriptor).
+template <class Talk>
+result<client_response> guarded(const client_options& options, Talk talk) {
+  try {
+    return talk();
+  } catch (const std::exception& e) {
+    return fail(errc::unavailable,
+                "cannot reach " + options.url + ": " + e.what());
+  }
+}
+
 }  // namespace
 
 result<client_response> send_request(
     const client_options& options, const std::string& method,
     const std::string& path, const std::map<std::string, std::string>& headers,
     const std::string& body) {
-  BC_TRY(to, parse_url(options.url));
-  if (!to.tls && !is_loopback(to.host))
-    return fail(
-        errc::invalid_input,
-        "plain http is for loopback addresses only; use https: " + options.url);
+  BC_TRY(to, checked_url(options));
   BC_TRY(request, make_request(to, method, path, headers, body));
-  // Asio reports by exception what it cannot set up (no memory, no descriptor).
-  try {
-    return exchange{options, to}.run(request);
-  } catch (const std::exception& e) {
-    return fail(errc::unavailable,
-                "cannot reach " + options.url + ": " + e.what());
-  }
+  return guarded(options, [&] { return exchange{options, to}.run(request); });
+}
+
+result<client_response> read_stream(
+    const client_options& options, const std::string& path,
+    const std::map<std::string, std::string>& headers,
+    const std::function<bool(std::string_view)>& on_text) {
+  BC_TRY(to, checked_url(options));
+  BC_TRY(request, make_request(to, "GET", path, headers, {}));
+  return guarded(options, [&] {
+    return exchange{options, to}.follow(request, on_text);
+  });
 }
 
 }  // namespace bc::gateway

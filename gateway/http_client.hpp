@@ -3,8 +3,10 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace bc::gateway {
 
@@ -26,5 +28,14 @@ struct client_response {
     const client_options& options, const std::string& method,
     const std::string& path, const std::map<std::string, std::string>& headers,
     const std::string& body);
+
+/// A GET whose answer stays open: its body is given piece by piece as it
+/// comes, until it ends, `on_text` answers false, or nothing came for
+/// `options.timeout`. What is not 200 is read whole (1 MiB at most) and given
+/// as send_request does.
+[[nodiscard]] result<client_response> read_stream(
+    const client_options& options, const std::string& path,
+    const std::map<std::string, std::string>& headers,
+    const std::function<bool(std::string_view)>& on_text);
 
 }  // namespace bc::gateway

@@ -2,6 +2,7 @@
 
 #include "gateway/connection.hpp"
 #include "gateway/reason.hpp"
+#include "gateway/tls_context.hpp"
 #include "gateway/url.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -23,30 +24,6 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr milliseconds accept_backoff{100};
-
-result<asio::ssl::context> make_tls(const tls_identity& identity) {
-  asio::ssl::context tls{asio::ssl::context::tls_server};
-  auto* raw = tls.native_handle();
-  SSL_CTX_set_min_proto_version(raw, TLS1_3_VERSION);
-  SSL_CTX_set1_groups_list(raw, "X25519:P-256");
-  // A resumed handshake costs the server as much as a full one here.
-  SSL_CTX_set_num_tickets(raw, 0);
-  SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS);
-  error_code ec;
-  tls.use_certificate_chain(asio::buffer(identity.chain_pem), ec);
-  if (ec)
-    return fail(errc::invalid_config,
-                "the TLS certificate chain cannot be read: " + reason_of(ec));
-  auto key = identity.key_pem.expose();
-  tls.use_private_key(asio::buffer(key.data(), key.size()),
-                      asio::ssl::context::pem, ec);
-  if (ec)
-    return fail(errc::invalid_config,
-                "the TLS key cannot be read, or is not the certificate's: " +
-                    reason_of(ec));
-  return tls;
-}
 
 class server final : public http_server {
  public:
@@ -177,7 +154,7 @@ result<std::unique_ptr<http_server>> http_server::start(server_options options,
   shared->options = std::move(options);
   shared->handler = std::move(handler);
   if (shared->options.tls) {
-    BC_TRY(tls, make_tls(*shared->options.tls));
+    BC_TRY(tls, make_server_tls(*shared->options.tls, shared->options.clients));
     shared->tls.emplace(std::move(tls));
   }
   auto out = std::make_unique<server>(shared);

@@ -22,6 +22,24 @@ struct http_request {
   /// Lower-case names; a header given twice keeps the first.
   std::map<std::string, std::string> headers;
   std::string body;
+  /// Of the peer: its address without the port, and the DER of the client
+  /// certificate that was verified (empty without one).
+  std::string peer_address;
+  std::string client_certificate;
+};
+
+/// The rest of an answer that has no end of its own (server-sent events). Any
+/// thread; ended by end(), by the client, by the server's stop, or when the
+/// last reference goes.
+class response_stream {
+ public:
+  virtual ~response_stream() = default;
+  /// False when the client is gone, or too far behind (over 1 MiB unsent).
+  virtual bool write(std::string text) = 0;
+  virtual void end() = 0;
+  /// Bytes that still wait to leave, so that a writer with much to say keeps
+  /// the client's pace; nullopt once the client is gone.
+  [[nodiscard]] virtual std::optional<std::size_t> unsent() const { return 0; }
 };
 
 struct http_response {
@@ -30,6 +48,11 @@ struct http_response {
   std::string body;
   /// Further headers, lower-case names.
   std::map<std::string, std::string> headers;
+  /// When set, the head goes out, then `body`, and the answer stays open: the
+  /// server calls this once, with where the rest is written. Chunked; answer
+  /// timeouts no longer count, a client that reads nothing for read_timeout is
+  /// dropped.
+  std::function<void(std::shared_ptr<response_stream>)> stream;
 };
 
 /// Answers once, from any thread; the server writes it on its own. A second
@@ -42,12 +65,22 @@ struct tls_identity {
   secret_bytes key_pem;
 };
 
+/// Client certificates: asked for when `ca_pem` is not empty, verified against
+/// it, and the handshake fails on one that is not good.
+struct client_verification {
+  std::string ca_pem;
+  bool required = false;
+};
+
 struct server_options {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;                   // 0: any free one
   std::shared_ptr<const tls_identity> tls;  // null: plain HTTP
+  client_verification clients;              // with TLS alone
   std::size_t max_body = 64 * 1024;
   std::size_t max_connections = 4096;
+  /// From one peer address (of IPv6, one /64); 0: no limit of its own.
+  std::size_t max_connections_per_peer = 0;
   /// For the TLS handshake, for one whole request and the wait before it, and
   /// for writing an answer; a byte now and then does not prolong it.
   milliseconds read_timeout{15'000};

@@ -5,6 +5,8 @@
 #include "pki/digest.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 namespace bc::gateway {
 
@@ -55,12 +57,9 @@ bool is_name(std::string_view text) {
   });
 }
 
-}  // namespace
-
-std::string response_text(const http_response& response, bool head_only,
-                          bool close) {
+std::string head_text(const http_response& response, std::string_view framing,
+                      std::string_view length, bool close) {
   std::string out;
-  out.reserve(256 + (head_only ? 0 : response.body.size()));
   out.append("HTTP/1.1 ").append(std::to_string(response.status));
   out.append(" ").append(phrase_of(response.status)).append("\r\n");
   auto put = [&out](std::string_view name, std::string_view value) {
@@ -68,15 +67,39 @@ std::string response_text(const http_response& response, bool head_only,
       out.append(name).append(": ").append(value).append("\r\n");
   };
   put("content-type", response.content_type);
-  put("content-length", std::to_string(response.body.size()));
+  put(framing, length);
   for (const auto& [name, value] : response.headers)
     put(name, value);
   if (close)
     put("connection", "close");
-  out.append("\r\n");
+  return out.append("\r\n");
+}
+
+}  // namespace
+
+std::string response_text(const http_response& response, bool head_only,
+                          bool close) {
+  auto out = head_text(response, "content-length",
+                       std::to_string(response.body.size()), close);
   if (!head_only)
     out.append(response.body);
   return out;
+}
+
+std::string stream_head(const http_response& response, bool chunked) {
+  return head_text(response, chunked ? "transfer-encoding" : "", "chunked",
+                   true);
+}
+
+std::string chunk_text(std::string_view text, bool chunked) {
+  if (!chunked)
+    return std::string{text};
+  std::array<char, 17> size{};
+  auto end = std::to_chars(size.begin(), size.end(), text.size(), 16).ptr;
+  std::string out;
+  out.reserve(text.size() + 24);
+  out.append(size.begin(), end).append("\r\n");
+  return out.append(text).append("\r\n");
 }
 
 http_response refusal(const server_options& options, int status,

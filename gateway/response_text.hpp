@@ -3,6 +3,7 @@
 #include "gateway/http_server.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace bc::gateway {
 
@@ -12,6 +13,14 @@ namespace bc::gateway {
 /// out of its line is left out.
 [[nodiscard]] std::string response_text(const http_response& response,
                                         bool head_only, bool close);
+
+/// The head of an answer that goes on; its connection ends with it.
+[[nodiscard]] std::string stream_head(const http_response& response,
+                                      bool chunked);
+
+/// A part of it that is not empty, and the end when it is chunked.
+[[nodiscard]] std::string chunk_text(std::string_view text, bool chunked);
+inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
 /// The answer to what the server refuses by itself; 503 is UNAVAILABLE, the
 /// others INVALID_INPUT.

@@ -2,6 +2,7 @@
 
 #include "base/ids.hpp"
 #include "base/json.hpp"
+#include "gateway/asyncapi.hpp"
 #include "pki/digest.hpp"
 
 #include <algorithm>
@@ -12,6 +13,10 @@ namespace bc::gateway {
 namespace {
 
 constexpr std::string_view well_known_path = "/.well-known/better-compute";
+constexpr std::string_view stream_path = "/events/stream";
+constexpr std::string_view asyncapi_path = "/asyncapi.json";
+constexpr std::string_view schemas_path = "/schemas/events/";
+constexpr const char* metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
 std::string new_request_id() {
   return pki::mint<request_id>(system_clock{}.now()).str();
@@ -29,11 +34,15 @@ class answer {
     http_response out;
     out.status = status;
     out.body = std::move(body);
+    if (status == 405)
+      out.headers["allow"] = allow_;
+    give(std::move(out));
+  }
+
+  void give(http_response out) const {
     out.headers["x-request-id"] = id_;
     // Answers may hold a token that is shown once.
     out.headers["cache-control"] = "no-store";
-    if (status == 405)
-      out.headers["allow"] = allow_;
     done_(std::move(out));
   }
 
@@ -65,12 +74,9 @@ bool is_word(std::string_view text) {
   });
 }
 
-/// {basePath}/{group}/{method}: two words, exactly; nothing is decoded.
+/// /{group}/{method}: two words, exactly; nothing is decoded.
 std::optional<std::pair<std::string, std::string>> split_call(
     std::string_view path) {
-  if (!path.starts_with(base_path))
-    return std::nullopt;
-  path.remove_prefix(base_path.size());
   if (!path.starts_with('/'))
     return std::nullopt;
   path.remove_prefix(1);
@@ -96,6 +102,35 @@ void give_health(const http_request& request, answer to) {
   give_document(request, std::move(to), R"({"status":"ok"})");
 }
 
+void give_readiness(const http_request& request, answer to,
+                    const std::function<readiness()>& readyz) {
+  if (!reads(request))
+    return to.wrong_method("GET, HEAD");
+  auto now = readyz ? readyz() : readiness{};
+  to.give(now.ready ? 200 : http_status(errc::unavailable),
+          std::move(now.body));
+}
+
+void give_metrics(const http_request& request, answer to,
+                  const std::function<std::string()>& metrics) {
+  if (!metrics)
+    return to.not_found();
+  if (!reads(request))
+    return to.wrong_method("GET, HEAD");
+  http_response out;
+  out.content_type = metrics_type;
+  out.body = metrics();
+  to.give(std::move(out));
+}
+
+void give_schema(const http_request& request, answer to,
+                 std::string_view file) {
+  auto text = event_schema(file);
+  if (text.empty())
+    return to.not_found();
+  give_document(request, std::move(to), std::string{text});
+}
+
 std::string header(const http_request& request, const char* name) {
   auto found = request.headers.find(name);
   return found == request.headers.end() ? std::string{} : found->second;
@@ -115,6 +150,69 @@ void forward(actors::api_port& api, http_request request, answer to,
   });
 }
 
+/// The API listener's paths.
+class api_routes {
+ public:
+  api_routes(actors::api_port& api, const well_known& document,
+             api_extras extras)
+      : api_(api),
+        well_known_(well_known_document(document)),
+        asyncapi_(asyncapi_document(document.version)),
+        extras_(std::move(extras)) {
+    if (!extras_.events)
+      extras_.events = event_feed::start();
+  }
+
+  void take(http_request request, respond done) const {
+    answer to{new_request_id(), std::move(done)};
+    if (request.path == "/healthz")
+      return give_health(request, std::move(to));
+    if (request.path == "/readyz")
+      return give_readiness(request, std::move(to), extras_.readyz);
+    if (request.path == "/metrics")
+      return give_metrics(request, std::move(to), extras_.metrics);
+    if (!request.path.starts_with(base_path))
+      return to.not_found();
+    // The path moves with the request below.
+    auto under = request.path.substr(base_path.size());
+    take_under_base(std::move(request), std::move(to), under);
+  }
+
+ private:
+  void take_under_base(http_request request, answer to,
+                       std::string_view path) const {
+    if (path == well_known_path)
+      return give_document(request, std::move(to), well_known_);
+    if (path == asyncapi_path)
+      return give_document(request, std::move(to), asyncapi_);
+    if (path == stream_path)
+      return stream(request, std::move(to));
+    if (path.starts_with(schemas_path))
+      return give_schema(request, std::move(to),
+                         path.substr(schemas_path.size()));
+    auto call = split_call(path);
+    if (!call)
+      return to.not_found();
+    if (request.method != "POST")
+      return to.wrong_method("POST");
+    forward(api_, std::move(request), std::move(to), std::move(*call));
+  }
+
+  void stream(const http_request& request, answer to) const {
+    if (request.method != "GET")
+      return to.wrong_method("GET");
+    auto id = to.id();
+    extras_.events->open(
+        api_, request, std::move(id),
+        [to = std::move(to)](http_response out) { to.give(std::move(out)); });
+  }
+
+  actors::api_port& api_;
+  std::string well_known_;
+  std::string asyncapi_;
+  api_extras extras_;
+};
+
 }  // namespace
 
 std::string error_body(std::string_view code, std::string_view message,
@@ -128,40 +226,35 @@ std::string error_body(std::string_view code, std::string_view message,
   return out.str();
 }
 
-http_handler make_api_handler(actors::api_port& api, well_known document) {
-  return [&api, text = well_known_document(document)](http_request request,
-                                                      respond done) {
-    answer to{new_request_id(), std::move(done)};
-    if (request.path == "/healthz")
-      return give_health(request, std::move(to));
-    if (request.path.starts_with(base_path) &&
-        std::string_view{request.path}.substr(base_path.size()) ==
-            well_known_path)
-      return give_document(request, std::move(to), text);
-    auto call = split_call(request.path);
-    if (!call)
-      return to.not_found();
-    if (request.method != "POST")
-      return to.wrong_method("POST");
-    forward(api, std::move(request), std::move(to), std::move(*call));
+http_handler make_api_handler(actors::api_port& api, well_known document,
+                              api_extras extras) {
+  auto routes =
+      std::make_shared<const api_routes>(api, document, std::move(extras));
+  return [routes](http_request request, respond done) {
+    routes->take(std::move(request), std::move(done));
   };
 }
 
-http_handler make_daemon_handler(actors::join_port& joins) {
-  return [&joins](http_request request, respond done) {
-    answer to{new_request_id(), std::move(done)};
-    if (request.path == "/healthz")
-      return give_health(request, std::move(to));
-    if (request.path != "/v1/join")
-      return to.not_found();
-    if (request.method != "POST")
-      return to.wrong_method("POST");
-    auto id = to.id();
-    joins.join({std::move(request.body), std::move(id)},
-               [to = std::move(to)](actors::join_reply reply) {
-                 to.give(reply.status, std::move(reply.body));
-               });
-  };
+http_handler make_daemon_handler(actors::join_port& joins,
+                                 daemon_extras extras) {
+  return
+      [&joins, extras = std::move(extras)](http_request request, respond done) {
+        answer to{new_request_id(), std::move(done)};
+        if (request.path == "/healthz")
+          return give_health(request, std::move(to));
+        if (request.path == "/readyz")
+          return give_readiness(request, std::move(to), extras.readyz);
+        if (request.path != "/v1/join")
+          return to.not_found();
+        if (request.method != "POST")
+          return to.wrong_method("POST");
+        auto id = to.id();
+        joins.join({std::move(request.body), std::move(id),
+                    std::move(request.client_certificate)},
+                   [to = std::move(to)](actors::join_reply reply) {
+                     to.give(reply.status, std::move(reply.body));
+                   });
+      };
 }
 
 }  // namespace bc::gateway

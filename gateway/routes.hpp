@@ -1,9 +1,11 @@
 #pragma once
 
 #include "actors/ports.hpp"
+#include "gateway/event_stream.hpp"
 #include "gateway/http_server.hpp"
 #include "pki/bundle.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,14 +27,36 @@ struct well_known {
 /// GET {basePath}/.well-known/better-compute, as in joining#the-join-key.
 [[nodiscard]] std::string well_known_document(const well_known& w);
 
-/// The API listener: POST {basePath}/{group}/{method}, the well-known document,
-/// /healthz; any other path is NOT_FOUND. Gives every request an id (header
-/// x-request-id in the answer).
-[[nodiscard]] http_handler make_api_handler(actors::api_port& api,
-                                            well_known document);
+/// What /readyz answers: 200 or 503 with this JSON object.
+struct readiness {
+  bool ready = true;
+  std::string body = R"({"status":"ok"})";
+};
 
-/// The daemons' listener: POST /v1/join, /healthz.
-[[nodiscard]] http_handler make_daemon_handler(actors::join_port& joins);
+/// What a server may add to its listeners. The functions run on an I/O thread
+/// and must not block: they tell what another thread has found out.
+struct api_extras {
+  std::function<readiness()> readyz;     // empty: always ready
+  std::function<std::string()> metrics;  // empty: /metrics is NOT_FOUND
+  /// Null: the handler makes one that nobody wakes.
+  std::shared_ptr<event_feed> events;
+};
+struct daemon_extras {
+  std::function<readiness()> readyz;  // empty: always ready
+};
+
+/// The API listener: POST {basePath}/{group}/{method}; GET of the well-known
+/// document, {basePath}/events/stream, {basePath}/asyncapi.json and
+/// {basePath}/schemas/events/{type}.json; /healthz, /readyz, /metrics; any
+/// other path is NOT_FOUND. Gives every request an id (header x-request-id in
+/// the answer).
+[[nodiscard]] http_handler make_api_handler(actors::api_port& api,
+                                            well_known document,
+                                            api_extras extras = {});
+
+/// The daemons' listener: POST /v1/join, /healthz, /readyz.
+[[nodiscard]] http_handler make_daemon_handler(actors::join_port& joins,
+                                               daemon_extras extras = {});
 
 /// {"error":{"code","message","requestId"}} for both listeners.
 [[nodiscard]] std::string error_body(std::string_view code,

@@ -1,0 +1,280 @@
+#include "gateway/relay_client.hpp"
+
+#include "gateway/relay_api.hpp"
+#include "gateway/routes.hpp"
+#include "gateway/tls_context.hpp"
+#include "gateway/url.hpp"
+#include "pki/certificate.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+namespace bc::gateway {
+
+namespace {
+
+namespace asio = boost::asio;
+using steady = std::chrono::steady_clock;
+
+using callback = std::function<void(actors::join_reply)>;
+
+/// A request on its way; one thread owns them all.
+struct flight {
+  std::string frame;  // kept until answered: it may be sent once more
+  std::string correlation;
+  callback done;
+  std::unique_ptr<asio::steady_timer> limit;
+  relay_api* on = nullptr;
+  bool again = false;  // sent a second time
+};
+
+actors::join_reply unavailable(std::string_view why,
+                               const std::string& correlation) {
+  return {http_status(errc::unavailable),
+          error_body(wire_text(errc::unavailable), why, correlation)};
+}
+
+// The callback is another's code: what it throws is its loss.
+void call(const callback& done, actors::join_reply reply) noexcept {
+  try {
+    done(std::move(reply));
+  } catch (const std::exception& e) {
+    spdlog::error("an answer could not be delivered: {}", e.what());
+  }
+}
+
+class client final : public relay_client, private relay_api::owner {
+ public:
+  client(relay_client_options options, std::shared_ptr<asio::ssl::context> tls)
+      : options_(std::move(options)),
+        tls_(std::move(tls)),
+        work_(asio::make_work_guard(io_)) {}
+
+  ~client() override { stop(seconds{0}); }
+
+  void run() {
+    relay_api::owner& self = *this;
+    for (const auto& address : options_.addresses)
+      apis_.push_back(
+          std::make_shared<relay_api>(io_, address, options_, tls_, self));
+    asio::post(io_, [this] {
+      for (const auto& api : apis_)
+        api->start();
+    });
+    thread_ = std::thread{[this] { serve(); }};
+  }
+
+  void join(actors::join_call asked, callback done) override {
+    relay::request r;
+    r.correlation = std::move(asked.correlation);
+    r.client_certificate = std::move(asked.client_certificate);
+    r.body = std::move(asked.body);
+    if (!relay::fits(r))
+      return call(done, too_large(r));
+    std::string why;
+    {
+      std::lock_guard lock{mutex_};
+      why = refusal();
+      if (why.empty()) {
+        ++inside_;
+        // Under the mutex: after `stopping_` nothing more is posted.
+        asio::post(io_,
+                   [this, r = std::move(r), done = std::move(done)]() mutable {
+                     take(std::move(r), std::move(done));
+                   });
+        return;
+      }
+    }
+    call(done, unavailable(why, r.correlation));
+  }
+
+  [[nodiscard]] bool has_healthy_api() const override { return healthy_ != 0; }
+  [[nodiscard]] std::size_t healthy_apis() const override { return healthy_; }
+
+  void stop(seconds grace) override {
+    {
+      std::unique_lock lock{mutex_};
+      if (std::exchange(stopping_, true))
+        return;
+      left_.wait_for(lock, grace, [this] { return inside_ == 0; });
+    }
+    asio::post(io_, [this] {
+      for (const auto& api : apis_)
+        api->stop();
+      fail_all();
+    });
+    work_.reset();
+    if (thread_.joinable())
+      thread_.join();
+  }
+
+ private:
+  void serve() {
+    // Memory may run out inside a handler; the others go on.
+    for (;;) {
+      try {
+        io_.run();
+        return;
+      } catch (const std::exception& e) {
+        spdlog::error("relay: {}", e.what());
+      }
+    }
+  }
+
+  static actors::join_reply too_large(const relay::request& r) {
+    return {413, error_body(wire_text(errc::invalid_input),
+                            "the request is too large", r.correlation)};
+  }
+
+  /// Why nothing is taken now; the mutex held.
+  [[nodiscard]] std::string refusal() const {
+    if (stopping_)
+      return "the gateway is stopping";
+    if (inside_ >= options_.max_in_flight * options_.addresses.size())
+      return "the gateway is overloaded; retry";
+    return {};
+  }
+
+  void take(relay::request r, callback done) {
+    auto id = ++last_;
+    r.id = id;
+    flight f;
+    f.correlation = r.correlation;
+    f.done = std::move(done);
+    f.frame = relay::encode(r);
+    f.limit =
+        std::make_unique<asio::steady_timer>(io_, options_.request_timeout);
+    f.limit->async_wait([this, id](boost::system::error_code ec) {
+      if (!ec)
+        finish(id, "the server did not answer in time; retry");
+    });
+    flights_.emplace(id, std::move(f));
+    send(id);
+  }
+
+  /// The usable one with the least to do, the next in turn among equals.
+  relay_api* choose(const relay_api* except) {
+    relay_api* best = nullptr;
+    ++turn_;
+    for (std::size_t i = 0; i < apis_.size(); ++i) {
+      auto* api = apis_[(turn_ + i) % apis_.size()].get();
+      if (api != except && api->is_usable() &&
+          (best == nullptr || api->in_flight() < best->in_flight()))
+        best = api;
+    }
+    return best;
+  }
+
+  void send(std::uint64_t id, const relay_api* except = nullptr) {
+    auto& f = flights_.at(id);
+    auto* api = choose(except);
+    if (api == nullptr)
+      return finish(id, "no server can be reached; retry");
+    if (!api->send(id, f.frame))
+      return finish(id, "the gateway is overloaded; retry");
+    f.on = api;
+  }
+
+  void finish(std::uint64_t id, std::string_view why) {
+    auto found = flights_.find(id);
+    if (found != flights_.end())
+      finish(id, unavailable(why, found->second.correlation));
+  }
+
+  void finish(std::uint64_t id, actors::join_reply reply) {
+    auto found = flights_.find(id);
+    if (found == flights_.end())
+      return;  // answered already, or never asked
+    auto f = std::move(found->second);
+    flights_.erase(found);
+    if (f.on != nullptr)
+      f.on->forget(id);
+    call(f.done, std::move(reply));
+    std::lock_guard lock{mutex_};
+    if (--inside_ == 0)
+      left_.notify_all();
+  }
+
+  void fail_all() {
+    while (!flights_.empty())
+      finish(flights_.begin()->first, "the gateway is stopping");
+  }
+
+  void on_answer(relay_api& from, relay::answer a) override {
+    auto found = flights_.find(a.id);
+    // An id of another connection is no better than an unknown one.
+    if (found != flights_.end() && found->second.on == &from)
+      finish(a.id, {a.status, std::move(a.body)});
+  }
+
+  void on_lost(relay_api& api, const std::vector<std::uint64_t>& ids) override {
+    for (auto id : ids) {
+      auto found = flights_.find(id);
+      if (found == flights_.end())
+        continue;
+      found->second.on = nullptr;
+      if (std::exchange(found->second.again, true))
+        finish(id, "the connection to the server was lost twice; retry");
+      else
+        send(id, &api);
+    }
+  }
+
+  void on_health(int change) override {
+    healthy_ += static_cast<std::size_t>(change);
+  }
+
+  const relay_client_options options_;
+  std::shared_ptr<asio::ssl::context> tls_;
+  asio::io_context io_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::vector<std::shared_ptr<relay_api>> apis_;
+  std::unordered_map<std::uint64_t, flight> flights_;
+  std::uint64_t last_ = 0;
+  std::size_t turn_ = 0;
+  std::atomic<std::size_t> healthy_{0};
+
+  std::mutex mutex_;
+  std::condition_variable left_;
+  std::size_t inside_ = 0;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+result<api_address> parse_api_address(std::string_view text) {
+  // A URL's host and port, without a scheme.
+  auto url = parse_url("https://" + std::string{text});
+  if (!url || text.find('/') != text.npos || text.ends_with(':') ||
+      text.rfind(':') == text.npos || text.ends_with(']'))
+    return fail(errc::invalid_input,
+                "\"" + std::string{text} + "\" is not host:port");
+  return api_address{url.value().host, url.value().port};
+}
+
+result<std::unique_ptr<relay_client>> relay_client::start(
+    relay_client_options options) {
+  if (options.addresses.empty())
+    return fail(errc::invalid_config, "the relay needs an API address");
+  if (!options.identity)
+    return fail(errc::invalid_config, "the relay needs a certificate");
+  if (!pki::certificate_from_pem(options.internal_ca_pem))
+    return fail(errc::invalid_config,
+                "the internal CA is not one certificate in PEM");
+  BC_TRY(tls, make_client_tls(*options.identity, options.internal_ca_pem));
+  speak_relay(tls, false);
+  auto out = std::make_unique<client>(
+      std::move(options), std::make_shared<asio::ssl::context>(std::move(tls)));
+  out->run();
+  return out;
+}
+
+}  // namespace bc::gateway

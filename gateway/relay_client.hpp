@@ -1,0 +1,64 @@
+#pragma once
+
+#include "actors/ports.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "gateway/http_server.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace bc::gateway {
+
+struct api_address {
+  std::string host;  // DNS name or IP literal, without brackets
+  std::uint16_t port = 0;
+};
+/// host:port, an IPv6 literal in brackets; else INVALID_INPUT.
+[[nodiscard]] result<api_address> parse_api_address(std::string_view text);
+
+struct relay_client_options {
+  std::vector<api_address> addresses;
+  /// The gateway's certificate of the internal CA (role `gateway`) with its
+  /// key, and that CA.
+  std::shared_ptr<const tls_identity> identity;
+  std::string internal_ca_pem;
+  /// Over it a request is answered UNAVAILABLE at once.
+  std::size_t max_in_flight = 4096;                // on one connection
+  std::size_t max_queued_bytes = 8 * 1024 * 1024;  // not yet sent, on one
+  milliseconds connect_timeout{5'000};             // TCP and TLS together
+  /// A request's whole time, a second API process included.
+  milliseconds request_timeout{25'000};
+  milliseconds ping_interval{1'000};
+  /// A connection that brought nothing for so long is given up.
+  milliseconds ping_timeout{3'000};
+  /// Doubles up to the longest, jitter between half and the whole.
+  milliseconds first_backoff{100};
+  milliseconds longest_backoff{5'000};
+};
+
+/// The gateway's way to the join service: one long-lived TLS 1.3 connection to
+/// each API process, requests multiplexed on it, each sent on the healthy
+/// connection with the fewest in flight. The peer must hold a certificate of
+/// the internal CA with role `api`; which name it was dialled by says nothing
+/// more, since every API process holds the key that makes such certificates.
+///
+/// A request whose connection broke is sent once more, to another API process:
+/// the join service answers the same CSR with the stored answer, so nothing is
+/// decided or spent twice. Answers are passed byte for byte.
+class relay_client : public actors::join_port {
+ public:
+  /// INVALID_CONFIG for a certificate, key or CA that cannot be used, or no
+  /// address. Does not wait for a connection.
+  [[nodiscard]] static result<std::unique_ptr<relay_client>> start(
+      relay_client_options options);
+  [[nodiscard]] virtual bool has_healthy_api() const = 0;
+  [[nodiscard]] virtual std::size_t healthy_apis() const = 0;
+  /// New requests are refused; those in flight have `grace` to be answered,
+  /// then they are UNAVAILABLE. A second call returns at once.
+  virtual void stop(seconds grace) = 0;
+};
+
+}  // namespace bc::gateway

@@ -1,0 +1,379 @@
+#include "gateway/relay_server.hpp"
+
+#include "base/ids.hpp"
+#include "gateway/reason.hpp"
+#include "gateway/relay_link.hpp"
+#include "gateway/routes.hpp"
+#include "gateway/tls_context.hpp"
+#include "gateway/url.hpp"
+#include "pki/digest.hpp"
+#include "pki/internal.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+namespace bc::gateway {
+
+namespace {
+
+namespace asio = boost::asio;
+using tcp = asio::ip::tcp;
+using boost::system::error_code;
+using steady = std::chrono::steady_clock;
+
+constexpr milliseconds accept_backoff{100};
+constexpr std::chrono::hours certificate_age{24};
+
+class session;
+
+/// What the sessions share; they keep it alive, since an answer may come from
+/// an actor after the listener is gone.
+struct shared {
+  relay_listener_options options;
+  actors::join_port* joins = nullptr;
+  bytes internal_ca;
+  asio::io_context io;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::unordered_map<session*, std::weak_ptr<session>> sessions;
+  bool stopping = false;
+};
+
+/// The relay listener's own certificate with its TLS settings.
+result<std::shared_ptr<asio::ssl::context>> make_tls(
+    const relay_listener_options& o) {
+  const auto& ca = o.keys->internal_ca;
+  BC_TRY(own, pki::issue_internal_certificate(ca, pki::internal_role::api,
+                                              o.names, system_clock{}.now()));
+  tls_identity identity;
+  identity.chain_pem = pki::certificate_pem(own.certificate);
+  identity.key_pem = own.key.pkcs8_pem();
+  BC_TRY(tls, make_server_tls(identity,
+                              {.ca_pem = pki::certificate_pem(ca.certificate),
+                               .required = true}));
+  speak_relay(tls, true);
+  return std::make_shared<asio::ssl::context>(std::move(tls));
+}
+
+// It goes into the journal, and a gateway may send what it likes.
+bool is_request_id(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+/// One gateway; everything but the answers' arrival runs on its strand.
+class session final : public relay_link::user,
+                      public std::enable_shared_from_this<session> {
+ public:
+  session(std::shared_ptr<shared> all, asio::any_io_executor strand,
+          std::string peer)
+      : all_(std::move(all)),
+        strand_(std::move(strand)),
+        peer_(std::move(peer)) {}
+
+  ~session() override {
+    std::lock_guard lock{all_->mutex};
+    all_->sessions.erase(this);
+    all_->changed.notify_all();
+  }
+
+  void start(tcp::socket socket, std::shared_ptr<asio::ssl::context> tls) {
+    asio::post(strand_, [self = shared_from_this(), socket = std::move(socket),
+                         tls = std::move(tls)]() mutable {
+      const auto& o = self->all_->options;
+      self->link_ = accept_relay_link(std::move(socket), std::move(tls),
+                                      {relay::max_request, o.max_queued_bytes,
+                                       o.handshake_timeout, o.idle_timeout},
+                                      self);
+    });
+  }
+
+  /// Says that no more should come, or ends it.
+  void stop(bool gently) {
+    asio::post(strand_, [self = shared_from_this(), gently] {
+      if (!self->link_)
+        return;
+      if (gently && self->open_)
+        (void)self->link_->send(relay::encode(relay::draining{}));
+      else
+        self->link_->close("the server is stopping");
+    });
+  }
+
+  bool on_open(const std::string& certificate) override {
+    open_ = pki::internal_role_of(as_bytes(certificate), all_->internal_ca) ==
+            pki::internal_role::gateway;
+    if (!open_)
+      spdlog::warn("relay: {} has no gateway's certificate", peer_);
+    else
+      spdlog::info("relay: a gateway connected from {}", peer_);
+    return open_;
+  }
+
+  void on_message(relay::message m) override {
+    if (auto* asked = std::get_if<relay::request>(&m))
+      take(std::move(*asked));
+    else if (auto* live = std::get_if<relay::ping>(&m))
+      send(relay::encode(relay::pong{live->number}));
+    else
+      link_->close("a gateway must not send this");
+  }
+
+  void on_closed(const std::string& why) override {
+    if (open_)
+      spdlog::info("relay: the gateway at {} is gone: {}", peer_, why);
+    else
+      spdlog::debug("relay: {} did not become a gateway: {}", peer_, why);
+    link_ = nullptr;
+  }
+
+ private:
+  void take(relay::request asked) {
+    if (asked.kind != relay::kind_join)
+      return refuse(asked, "this server does not know such requests");
+    if (in_flight_ >= all_->options.max_in_flight)
+      return refuse(asked, "the server is overloaded; retry");
+    ++in_flight_;
+    if (!is_request_id(asked.correlation))
+      asked.correlation = pki::mint<request_id>(system_clock{}.now()).str();
+    // Weak: an answer that never comes must not keep the connection.
+    all_->joins->join(
+        {std::move(asked.body), std::move(asked.correlation),
+         std::move(asked.client_certificate)},
+        [to = weak_from_this(), id = asked.id](actors::join_reply reply) {
+          auto self = to.lock();
+          if (!self)
+            return;
+          // The io_context must outlive this call when `self` is the last
+          // owner; what is posted must not own it.
+          auto all = self->all_;
+          asio::post(self->strand_,
+                     [to, id, reply = std::move(reply)]() mutable {
+                       if (auto target = to.lock())
+                         target->answer(id, std::move(reply));
+                     });
+          self.reset();
+        });
+  }
+
+  void answer(std::uint64_t id, actors::join_reply reply) {
+    --in_flight_;
+    relay::answer out{id, static_cast<std::uint16_t>(reply.status),
+                      std::move(reply.body)};
+    if (!relay::fits(out)) {
+      spdlog::error("relay: an answer of {} bytes with status {} was not sent",
+                    out.body.size(), reply.status);
+      out = {id, 500,
+             error_body(wire_text(errc::internal),
+                        "the answer could not be relayed", "")};
+    }
+    send(relay::encode(out));
+  }
+
+  void refuse(const relay::request& asked, std::string_view why) {
+    send(relay::encode(relay::answer{
+        asked.id, static_cast<std::uint16_t>(http_status(errc::unavailable)),
+        error_body(wire_text(errc::unavailable), why, asked.correlation)}));
+  }
+
+  void send(std::string frame) {
+    if (link_ && !link_->send(std::move(frame)))
+      link_->close("the gateway does not take its answers");
+  }
+
+  std::shared_ptr<shared> all_;  // first: destroyed last
+  asio::any_io_executor strand_;
+  const std::string peer_;
+  std::shared_ptr<relay_link> link_;
+  bool open_ = false;
+  std::size_t in_flight_ = 0;
+};
+
+class listener final : public relay_listener {
+ public:
+  listener(std::shared_ptr<shared> all, std::shared_ptr<asio::ssl::context> tls)
+      : all_(std::move(all)),
+        tls_(std::move(tls)),
+        acceptor_(asio::make_strand(all_->io)),
+        backoff_(acceptor_.get_executor()),
+        work_(asio::make_work_guard(all_->io)) {}
+
+  ~listener() override { stop(seconds{0}); }
+
+  error_code listen(const asio::ip::address& address) {
+    tcp::endpoint at{address, all_->options.port};
+    error_code ec;
+    acceptor_.open(at.protocol(), ec);
+    if (!ec)
+      acceptor_.set_option(asio::socket_base::reuse_address(true), ec);
+    if (!ec)
+      acceptor_.bind(at, ec);
+    if (!ec)
+      acceptor_.listen(asio::socket_base::max_listen_connections, ec);
+    if (!ec)
+      port_ = acceptor_.local_endpoint(ec).port();
+    return ec;
+  }
+
+  void run() {
+    asio::post(acceptor_.get_executor(), [this] { accept(); });
+    for (int i = 0; i < std::max(1, all_->options.io_threads); ++i)
+      threads_.emplace_back([io = &all_->io] { serve(*io); });
+  }
+
+  [[nodiscard]] std::uint16_t port() const override { return port_; }
+
+  void stop(seconds grace) override {
+    {
+      std::lock_guard lock{all_->mutex};
+      if (std::exchange(all_->stopping, true))
+        return;
+    }
+    asio::post(acceptor_.get_executor(), [this] {
+      error_code ignored;
+      acceptor_.close(ignored);
+      backoff_.cancel();
+    });
+    stop_sessions(true);
+    {
+      // A gateway leaves once it has what it waits for.
+      std::unique_lock lock{all_->mutex};
+      all_->changed.wait_for(lock, grace,
+                             [this] { return all_->sessions.empty(); });
+    }
+    stop_sessions(false);
+    work_.reset();
+    for (auto& thread : threads_)
+      thread.join();
+  }
+
+ private:
+  // Memory may run out inside a handler; the others go on.
+  static void serve(asio::io_context& io) {
+    for (;;) {
+      try {
+        io.run();
+        return;
+      } catch (const std::exception&) {
+        continue;
+      }
+    }
+  }
+
+  void accept() {
+    if (!acceptor_.is_open())
+      return;
+    acceptor_.async_accept(asio::make_strand(all_->io),
+                           [this](error_code ec, tcp::socket socket) {
+                             on_accept(ec, std::move(socket));
+                           });
+  }
+
+  void on_accept(error_code ec, tcp::socket socket) {
+    if (ec == asio::error::operation_aborted)
+      return;
+    if (ec) {
+      // Out of descriptors, most likely: the connection stays in the queue.
+      backoff_.expires_after(accept_backoff);
+      backoff_.async_wait([this](error_code) { accept(); });
+      return;
+    }
+    try {
+      serve_one(std::move(socket));
+    } catch (const std::exception&) {
+      // No memory for one more; the socket is closed.
+    }
+    accept();
+  }
+
+  void serve_one(tcp::socket socket) {
+    renew_certificate();
+    error_code ec;
+    auto peer = socket.remote_endpoint(ec).address().to_string();
+    auto one = std::make_shared<session>(all_, socket.get_executor(),
+                                         ec ? std::string{"?"} : peer);
+    {
+      std::lock_guard lock{all_->mutex};
+      if (all_->stopping ||
+          all_->sessions.size() >= all_->options.max_connections)
+        return;
+      all_->sessions.emplace(one.get(), one);
+    }
+    one->start(std::move(socket), tls_);
+  }
+
+  // A process may run for longer than its certificate is valid.
+  void renew_certificate() {
+    if (steady::now() - made_ < certificate_age)
+      return;
+    if (auto fresh = make_tls(all_->options)) {
+      tls_ = fresh.value();
+      made_ = steady::now();
+    }
+  }
+
+  void stop_sessions(bool gently) {
+    std::vector<std::shared_ptr<session>> all;
+    {
+      std::lock_guard lock{all_->mutex};
+      for (const auto& [key, weak] : all_->sessions)
+        if (auto one = weak.lock())
+          all.push_back(std::move(one));
+    }
+    for (const auto& one : all)
+      one->stop(gently);
+  }
+
+  std::shared_ptr<shared> all_;
+  std::shared_ptr<asio::ssl::context> tls_;
+  steady::time_point made_ = steady::now();
+  tcp::acceptor acceptor_;
+  asio::steady_timer backoff_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::vector<std::thread> threads_;
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace
+
+result<std::unique_ptr<relay_listener>> start_relay_listener(
+    relay_listener_options options, actors::join_port& joins) {
+  error_code ec;
+  auto address = asio::ip::make_address(options.address, ec);
+  if (ec)
+    return fail(errc::invalid_config,
+                "not an IP address to listen on: " + options.address);
+  if (!options.keys)
+    return fail(errc::invalid_config,
+                "a relay listener needs the deployment's keys");
+  auto tls = make_tls(options);
+  if (!tls)
+    return fail(errc::invalid_config, tls.error().message);
+  auto all = std::make_shared<shared>();
+  all->internal_ca = options.keys->internal_ca.certificate;
+  all->options = std::move(options);
+  all->joins = &joins;
+  auto out = std::make_unique<listener>(all, tls.value());
+  if (auto failed = out->listen(address))
+    return fail(errc::unavailable,
+                "cannot listen on " +
+                    authority_of(all->options.address, all->options.port) +
+                    ": " + reason_of(failed));
+  out->run();
+  return out;
+}
+
+}  // namespace bc::gateway
