@@ -1,0 +1,101 @@
+#include "actors/runtime.hpp"
+#include "bench/row_lock.hpp"
+#include "bench/sections.hpp"
+#include "bench/world.hpp"
+#include "events/postgres.hpp"
+#include "events/postgres_journal.hpp"
+
+namespace bc::bench {
+
+namespace {
+
+constexpr std::size_t hot = 1, spread = 10'000;
+
+operation through(actors::join_port& port,
+                  const std::vector<std::string>& bodies) {
+  return [&port, &bodies](std::size_t i, std::function<void(bool)> done) {
+    port.join({bodies[i], "req_bench"},
+              [done = std::move(done)](const actors::join_reply& r) {
+                done(r.status == 200);
+              });
+  };
+}
+
+void flush_costs(const settings& s, int microseconds) {
+  auto db = std::move(postgres::connection::open(s.postgres)).value();
+  // With no siblings asked for, every commit waits so long before it flushes.
+  (void)db->execute("alter system set commit_siblings = 0");
+  (void)db->execute("alter system set commit_delay = " +
+                    std::to_string(microseconds));
+  (void)db->execute("select pg_reload_conf()");
+}
+
+void compare(const settings& s, const world& w, events::journal& store,
+             actors::runtime& server, report& out) {
+  auto total = s.scaled(4'000);
+  auto one = mint_tokens(w, store, hot, static_cast<std::int64_t>(10 * total));
+  auto many = mint_tokens(w, store, s.scaled(spread), 10);
+  double hot_rate = 0;
+  for (std::size_t flight : {1, 8, 64, 256}) {
+    auto n = flight == 1 ? total / 4 : total;
+    auto bodies = join_bodies(w, one, n);
+    auto ours = closed_loop(n, flight, through(server.joins(), bodies));
+    auto name = "hot token, " + std::to_string(flight) + " in flight";
+    if (flight > 64) {
+      out.add(name, ours.rate(), "joins/s");
+      out.add_latency("  ", ours);
+      continue;
+    }
+    row_lock theirs{w, s.postgres, flight};
+    theirs.add(one.front());
+    auto fresh = join_bodies(w, one, n);
+    auto base = blocking_loop(n, flight, [&](std::size_t t, std::size_t i) {
+      return theirs.join(t, fresh[i]);
+    });
+    out.add(name + ", row lock", base.rate(), "joins/s",
+            base.failed > 0 ? "some failed" : "");
+    out.add("   p99", base.latency.percentile(99) / 1000, "ms");
+    out.add_ratio(name, ours.rate(), "joins/s", base.rate(), "the row lock",
+                  ours.failed > 0 ? "some failed" : "");
+    out.add("   p99", ours.latency.percentile(99) / 1000, "ms");
+    if (flight == 64)
+      hot_rate = ours.rate();
+  }
+  auto bodies = join_bodies(w, many, total);
+  auto wide = closed_loop(total, 64, through(server.joins(), bodies));
+  out.add_ratio("many tokens, 64 in flight", wide.rate(), "joins/s", hot_rate,
+                "the hot token");
+  auto open = join_bodies(w, one, total);
+  auto rate = 0.6 * hot_rate;
+  auto l = open_loop(total, rate, through(server.joins(), open));
+  out.add("hot token, open loop at", rate, "joins/s");
+  out.add_latency("  ", l);
+}
+
+}  // namespace
+
+void measure_hot_token(const settings& s, report& out) {
+  if (s.postgres.empty())
+    return;
+  bc::system_clock time;
+  auto w = make_world();
+  auto store = std::move(events::open_postgres_journal(s.postgres)).value();
+  found(w, *store);
+  actors::runtime_options o;
+  o.journal = store.get();
+  o.time = &time;
+  o.keys = w.keys;
+  o.root_tenant = w.tenant.id;
+  auto server = std::move(actors::runtime::start(std::move(o))).value();
+  for (int delay : {0, 2'000}) {
+    out.section("Joins in process on Postgres, " +
+                (delay == 0 ? std::string{"the disk's own flush"}
+                            : "flush 2 ms later"));
+    flush_costs(s, delay);
+    compare(s, w, *store, *server, out);
+  }
+  flush_costs(s, 0);
+  server->stop(seconds{10});
+}
+
+}  // namespace bc::bench

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "bench/measure.hpp"
+
+#include <string>
+
+/// What `bench` can measure, one function for each section.
+namespace bc::bench {
+
+struct settings {
+  std::string postgres;  // URL; empty: the sections that need it are left out
+  std::string self;      // this program, which is also the load's client
+  double scale = 1;      // of every count
+  [[nodiscard]] std::size_t scaled(std::size_t count) const {
+    auto n = static_cast<std::size_t>(static_cast<double>(count) * scale);
+    return n < 16 ? 16 : n;
+  }
+};
+
+/// CPU seconds of one join's cryptography, without and with a handshake.
+struct bound {
+  double join = 0;
+  double handshake = 0;
+};
+[[nodiscard]] bound measure_crypto(const settings& s, report& out);
+
+/// Whole joins over TLS, on SQLite and on Postgres, beside the bound.
+void measure_joins(const settings& s, const bound& b, report& out);
+
+/// One hot token and many, beside the design that locks the token's row.
+void measure_hot_token(const settings& s, report& out);
+
+/// Appends at full groups and replay, beside bare inserts and selects.
+void measure_journal(const settings& s, report& out);
+
+/// The load of measure_joins, in a process of its own: posts each line of the
+/// file on a connection of its own, from so many threads; prints the latencies.
+[[nodiscard]] int run_client(const std::string& url, const std::string& ca_file,
+                             const std::string& bodies, std::size_t threads);
+
+}  // namespace bc::bench

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/wire.hpp"
+#include "events/directory.hpp"
+#include "events/join_token.hpp"
+#include "events/journal.hpp"
+#include "pki/bundle.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+/// A deployment with keys, and machines that want to join it, without the
+/// programs around them.
+namespace bc::bench {
+
+struct token {
+  events::join_token::created record;
+  std::string bearer;  // bcjt_…
+};
+
+struct world {
+  std::shared_ptr<const pki::key_bundle> keys;
+  events::tenant::created tenant;
+  events::site::created site;
+  events::pool::created pool;
+};
+
+/// Keys and directory entries, not yet in any journal.
+[[nodiscard]] world make_world();
+
+/// Appends the tenant, site and pool; ends the program when it cannot.
+void found(const world& w, events::journal& store);
+
+/// Tokens of so many uses, appended in groups.
+[[nodiscard]] std::vector<token> mint_tokens(const world& w,
+                                             events::journal& store,
+                                             std::size_t count,
+                                             std::int64_t uses);
+
+/// Bodies of POST /v1/join of machines never seen before, the i-th with token
+/// i modulo their number. Made on all cores.
+[[nodiscard]] std::vector<std::string> join_bodies(
+    const world& w, const std::vector<token>& tokens, std::size_t count);
+
+/// Appends or ends the program.
+void append_all(events::journal& store, std::vector<events::batch> group);
+
+}  // namespace bc::bench
