@@ -2,8 +2,9 @@
 """Runs the `sh` blocks of docs pages in order, as written.
 
 Each page runs in one shell, in a fresh folder, with the installed programs
-first in PATH. A `text` block after an `sh` block is what that block must have
-printed, all of it (standard output and error together); `…` matches anything.
+first in PATH and $REPO naming the checkout. A `text` block after an `sh` block
+is what that block must have printed, all of it (standard output and error
+together); `…` matches anything.
 """
 import argparse
 import os
@@ -15,8 +16,9 @@ import sys
 import tempfile
 import time
 
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})\s*([^`]*)$")
-LIMIT_SECONDS = 180
+LIMIT_SECONDS = 300
 END_SECONDS = 15
 
 
@@ -55,25 +57,29 @@ def matches(expected, actual):
     return re.fullmatch(r"[\s\S]*?".join(parts), actual.strip()) is not None
 
 
-def in_session(session):
-    """The processes of a session, those in the background included."""
+def left_over(session, folder):
+    """The processes of a session, and daemons that a page started in its
+    folder."""
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
             # After the name, which may hold blanks: state, ppid, pgrp, session.
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            command = (entry / "cmdline").read_text(errors="replace")
         except OSError:
             continue
-        if fields[0] != "Z" and int(fields[3]) == session:
+        if fields[0] == "Z":
+            continue
+        if int(fields[3]) == session or f"{folder}/" in command:
             yield int(entry.name)
 
 
-def end_session(shell):
+def end_session(shell, folder):
     """Ends what a page started; what does not listen is killed."""
     deadline = time.monotonic() + END_SECONDS
     number = signal.SIGTERM
-    while left := list(in_session(shell.pid)):
+    while left := list(left_over(shell.pid, folder)):
         for pid in left:
             try:
                 os.kill(pid, number)
@@ -106,6 +112,9 @@ def run_blocks(page, found, programs, folder, limit):
     work = folder / "work"
     out.mkdir()
     work.mkdir()
+    # A server that a page starts may run as a user of its own.
+    folder.chmod(0o711)
+    work.chmod(0o711)
     driver = []
     for i, (_, text, _) in enumerate(found):
         (out / f"{i}.sh").write_text(text + "\n")
@@ -119,6 +128,7 @@ def run_blocks(page, found, programs, folder, limit):
     for name in [n for n in env if n.startswith(("BETTER_COMPUTE", "BCD_",
                                                  "BC_"))]:
         del env[name]
+    env["REPO"] = str(ROOT)
     shell = subprocess.Popen(["bash", "-c", "\n".join(driver)], cwd=work,
                              env=env, start_new_session=True)
     why = "this block failed"
@@ -127,7 +137,7 @@ def run_blocks(page, found, programs, folder, limit):
     except subprocess.TimeoutExpired:
         why = f"this block was not done after {limit} s for the page"
     finally:
-        end_session(shell)
+        end_session(shell, work)
     for i, (line, text, expected) in enumerate(found):
         printed = out / f"{i}.txt"
         actual = printed.read_text(errors="replace") if printed.exists() \

@@ -14,6 +14,14 @@ void add_credentials(CLI::App& app, context& ctx);
 void add_nodes(CLI::App& app, context& ctx);
 void add_events(CLI::App& app, context& ctx);
 void add_pki(CLI::App& app, context& ctx);
+void add_migrate(CLI::App& app, context& ctx);
+void add_journal(CLI::App& app, context& ctx);
+void add_projections(CLI::App& app, context& ctx);
 void add_dev(CLI::App& app, context& ctx);
+void add_doctor(CLI::App& app, context& ctx);
+void add_serve(CLI::App& app, context& ctx);
+void add_gateway(CLI::App& app, context& ctx);
+/// Adds to the group that add_credentials made.
+void add_bootstrap(CLI::App& app, context& ctx);
 
 }  // namespace bc::cli

@@ -27,6 +27,14 @@ std::string from_environment(const char* name) {
   return text == nullptr ? std::string{} : std::string{text};
 }
 
+std::string cell_text(const json::value& v) {
+  if (v.IsString())
+    return {v.GetString(), v.GetStringLength()};
+  return v.IsNull() ? "-" : json::to_text(v);
+}
+
+}  // namespace
+
 // What was asked for here and now wins over what the shell carries along.
 result<std::string> read_credential(const context& ctx) {
   auto file = ctx.credential_file;
@@ -47,15 +55,13 @@ result<std::string> read_credential(const context& ctx) {
   return std::string{secret.expose_text()};
 }
 
-std::string cell_text(const json::value& v) {
-  if (v.IsString())
-    return {v.GetString(), v.GetStringLength()};
-  return v.IsNull() ? "-" : json::to_text(v);
-}
-
 // The message names the field; details would only repeat it.
-fault fault_of(const json::document& answer, int status) {
-  json::reader from{answer};
+fault fault_of(int status, const std::string& body) {
+  auto answer = json::parse_object(body);
+  if (!answer)
+    return fail(errc::internal,
+                "the server answered HTTP " + std::to_string(status));
+  json::reader from{answer.value()};
   auto error = from.object("error");
   if (!error)
     return fail(errc::internal,
@@ -66,8 +72,6 @@ fault fault_of(const json::document& answer, int status) {
                   message ? message.value() : "");
   return out;
 }
-
-}  // namespace
 
 void add_server_options(CLI::App& command, context& ctx) {
   command
@@ -172,7 +176,7 @@ std::optional<json::document> call(context& ctx, std::string_view group,
     return std::nullopt;
   }
   if (answer.value().status != 200) {
-    report(ctx, fault_of(doc.value(), answer.value().status));
+    report(ctx, fault_of(answer.value().status, answer.value().body));
     return std::nullopt;
   }
   return std::move(doc).value();

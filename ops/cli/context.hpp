@@ -59,6 +59,12 @@ void report(context& ctx, const fault& f, int exit_code = refused);
 /// or token among them is not repeated.
 void report_arguments(context& ctx, const CLI::ParseError& e);
 
+/// The caller's credential, from where add_server_options says.
+[[nodiscard]] result<std::string> read_credential(const context& ctx);
+
+/// The error that an answer other than 200 holds.
+[[nodiscard]] fault fault_of(int status, const std::string& body);
+
 /// One API call; nullopt when it failed, which was then reported.
 [[nodiscard]] std::optional<json::document> call(context& ctx,
                                                  std::string_view group,

@@ -1,5 +1,4 @@
 #include "ops/cli/commands.hpp"
-#include "ops/cli/files.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -144,70 +143,6 @@ void add_nodes(CLI::App& app, context& ctx) {
            if (!pool->empty())
              body.field("poolId", *pool);
          });
-  });
-}
-
-void add_credentials(CLI::App& app, context& ctx) {
-  auto* group = app.add_subcommand("credentials", "Create API credentials");
-  group->require_subcommand(1);
-  auto* c = command(group, "create",
-                    "Create a credential; its secret is shown once", ctx);
-  struct options {
-    std::string principal, for_tenant, out;
-    std::vector<std::string> grants;
-  };
-  auto o = std::make_shared<options>();
-  c->add_option("--principal", o->principal, "Who it is for")->required();
-  c->add_option("--grant", o->grants,
-                "ACTION@RESOURCE, for example "
-                "'compute:join-tokens:*@compute-pool/*'; may repeat")
-      ->required();
-  add_text(*c, "--for-tenant", o->for_tenant,
-           "Another tenant (root tenant's credential only)");
-  add_text(*c, "--out", o->out,
-           "Write the credential to this new 0600 file; never over one");
-  c->callback([&ctx, o] {
-    json::writer body;
-    body.begin_object().field("tenantId", ctx.tenant);
-    body.field("principal", o->principal);
-    if (!o->for_tenant.empty())
-      body.field("forTenantId", o->for_tenant);
-    body.key("grants").begin_array();
-    for (const auto& g : o->grants) {
-      auto at = g.find('@');
-      if (at == std::string::npos)
-        return report(ctx,
-                      fail(errc::invalid_input,
-                           "--grant is ACTION@RESOURCE, not '" + g + "'"),
-                      usage);
-      body.begin_object()
-          .field("action", g.substr(0, at))
-          .field("resource", g.substr(at + 1))
-          .end_object();
-    }
-    body.end_array().end_object();
-    std::optional<new_secret_file> file;
-    if (!o->out.empty()) {
-      auto created = new_secret_file::create(o->out);
-      if (!created)
-        return report(ctx, created.error());
-      file.emplace(std::move(created).value());
-    }
-    auto record = call(ctx, "credentials", "create", body.str());
-    if (!record)
-      return;
-    if (!file)
-      return show_record(ctx, *record);
-    auto text = json::reader{*record}.text("credential");
-    if (!text)
-      return report(
-          ctx, fail(errc::internal, "the server's answer has no credential"));
-    if (auto kept = file->keep(text.value() + "\n"); !kept)
-      return report(ctx, kept.error());
-    record->RemoveMember("credential");
-    show_record(ctx, *record);
-    if (!ctx.json())
-      std::cout << "The credential is in " << o->out << " (0600).\n";
   });
 }
 

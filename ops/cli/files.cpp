@@ -50,6 +50,31 @@ result<secret_bytes> read_all(int fd, std::size_t limit,
   return secret_bytes{std::move(content)};
 }
 
+// `check` judges the file that was opened, so that nothing can take its place.
+template <class Check>
+result<secret_bytes> read_secret(const std::string& path, Check check) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0)
+    return fail(errc::invalid_config, why(path, "cannot open"));
+  struct stat st {};
+  if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    ::close(fd);
+    return fail(errc::invalid_config, path + " is not a regular file");
+  }
+  if (result<void> good = check(st); !good) {
+    ::close(fd);
+    return good.error();
+  }
+  auto content = read_all(fd, 64 * 1024, path);
+  ::close(fd);
+  if (!content)
+    return content;
+  auto text = content.value().expose_text();
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r'))
+    text.remove_suffix(1);
+  return secret_bytes{text};
+}
+
 }  // namespace
 
 result<new_secret_file> new_secret_file::create(std::string path) {
@@ -86,27 +111,25 @@ result<void> write_new_secret_file(const std::string& path,
 }
 
 result<secret_bytes> read_secret_file(const std::string& path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0)
-    return fail(errc::invalid_config, why(path, "cannot open"));
-  struct stat st {};
-  if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-    ::close(fd);
-    return fail(errc::invalid_config, path + " is not a regular file");
-  }
-  if ((st.st_mode & 077) != 0) {
-    ::close(fd);
+  return read_secret(path, [&](const struct stat& st) -> result<void> {
+    if ((st.st_mode & 077) == 0)
+      return ok();
     return fail(errc::invalid_config,
                 path + " can be read by others; run: chmod 600 " + path);
-  }
-  auto content = read_all(fd, 64 * 1024, path);
-  ::close(fd);
-  if (!content)
-    return content;
-  auto text = content.value().expose_text();
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r'))
-    text.remove_suffix(1);
-  return secret_bytes{text};
+  });
+}
+
+result<secret_bytes> read_installed_secret_file(const std::string& path) {
+  return read_secret(path, [&](const struct stat& st) -> result<void> {
+    if (st.st_uid != ::geteuid() && st.st_uid != 0)
+      return fail(errc::invalid_config,
+                  path + " belongs to another user, who can change it");
+    const mode_t others = st.st_uid == 0 ? 037 : 077;
+    if ((st.st_mode & others) == 0)
+      return ok();
+    return fail(errc::invalid_config,
+                path + " is open to others; run: chmod 600 " + path);
+  });
 }
 
 result<std::string> read_file(const std::string& path) {

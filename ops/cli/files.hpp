@@ -35,6 +35,12 @@ class new_secret_file {
 /// most 64 KiB, without trailing line ends. INVALID_CONFIG otherwise.
 [[nodiscard]] result<secret_bytes> read_secret_file(const std::string& path);
 
+/// The same for a service, whose file somebody else may have put there: it
+/// belongs to this user or to root, and root's may be readable by its group
+/// (so systemd hands over credentials, and Kubernetes its secrets).
+[[nodiscard]] result<secret_bytes> read_installed_secret_file(
+    const std::string& path);
+
 /// A whole file, at most 1 MiB; NOT_FOUND or INVALID_CONFIG.
 [[nodiscard]] result<std::string> read_file(const std::string& path);
 

@@ -18,14 +18,21 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   try {
     bc::cli::add_dev(app, ctx);
+    bc::cli::add_serve(app, ctx);
+    bc::cli::add_gateway(app, ctx);
+    bc::cli::add_migrate(app, ctx);
     bc::cli::add_pki(app, ctx);
+    bc::cli::add_journal(app, ctx);
+    bc::cli::add_projections(app, ctx);
     bc::cli::add_tenants(app, ctx);
     bc::cli::add_sites(app, ctx);
     bc::cli::add_pools(app, ctx);
     bc::cli::add_credentials(app, ctx);
+    bc::cli::add_bootstrap(app, ctx);
     bc::cli::add_join_tokens(app, ctx);
     bc::cli::add_nodes(app, ctx);
     bc::cli::add_events(app, ctx);
+    bc::cli::add_doctor(app, ctx);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     // Help and version come this way too.

@@ -1,10 +1,14 @@
+#include "events/checkpoint.hpp"
+#include "events/pki_bundle.hpp"
+#include "events/streams.hpp"
 #include "ops/cli/commands.hpp"
 #include "ops/cli/files.hpp"
-#include "pki/bundle.hpp"
+#include "ops/cli/gateway_files.hpp"
+#include "ops/cli/store.hpp"
+#include "ops/serve/first_start.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 
@@ -12,17 +16,23 @@ namespace bc::cli {
 
 namespace {
 
-result<secret_bytes> deployment_secret() {
-  const char* text = std::getenv("BETTER_COMPUTE_SECRET");
-  if (text == nullptr || *text == '\0')
-    return fail(errc::invalid_config,
-                "set BETTER_COMPUTE_SECRET, the secret the key bundle is "
-                "sealed with (at least 16 bytes)");
-  return secret_bytes{std::string_view{text}};
-}
+constexpr const char* default_file = "better-compute.bundle";
+
+// Where the bundle is: a store, or a file of its own. What was asked for here
+// wins over what the shell carries along.
+struct place {
+  std::string url;
+  std::string file;
+
+  [[nodiscard]] bool in_store() const { return !url.empty() && file.empty(); }
+  [[nodiscard]] std::string path() const {
+    return file.empty() ? default_file : file;
+  }
+};
 
 void show_pins(const context& ctx, const pki::key_bundle& bundle) {
   auto pins = pki::pins_of(bundle);
+  auto journal_key = events::journal_key_text(bundle.journal_checkpoint.pub());
   if (ctx.json()) {
     json::writer out;
     out.begin_object()
@@ -30,6 +40,7 @@ void show_pins(const context& ctx, const pki::key_bundle& bundle) {
         .field("servingCaPin", pins.serving_ca)
         .field("joinSigningPin", pins.join_signing)
         .field("joinEncryptionPin", pins.join_encryption)
+        .field("journalKey", journal_key)
         .end_object();
     std::cout << out.str() << "\n";
     return;
@@ -37,77 +48,114 @@ void show_pins(const context& ctx, const pki::key_bundle& bundle) {
   std::cout << "trust domain              " << bundle.trust_domain << "\n"
             << "serving_ca_spki_pin       " << pins.serving_ca << "\n"
             << "join_signing_key_pin      " << pins.join_signing << "\n"
-            << "join_encryption_key_pin   " << pins.join_encryption << "\n";
+            << "join_encryption_key_pin   " << pins.join_encryption << "\n"
+            << "journal key               " << journal_key << "\n";
 }
 
 // Null when it failed, which was then reported.
-std::shared_ptr<const pki::key_bundle> load(context& ctx,
-                                            const std::string& path) {
-  auto secret = deployment_secret();
-  if (!secret) {
+std::shared_ptr<const pki::key_bundle> load(context& ctx, const place& at) {
+  if (auto secret = deployment_secret(); !secret) {
     report(ctx, secret.error(), usage);
     return nullptr;
   }
-  auto sealed = read_secret_file(path);
-  auto bundle =
-      sealed ? pki::open_bundle(sealed.value().expose_text(), secret.value())
-             : sealed.error();
+  if (at.in_store() && !store_at(ctx, at.url))
+    return nullptr;
+  auto bundle = open_keys(at.in_store() ? "" : at.path(), at.url);
   if (bundle)
-    return bundle.value();
+    return std::move(bundle).value();
   report(ctx, bundle.error());
   return nullptr;
 }
 
-void init(context& ctx, const std::string& domain, const std::string& path) {
+fault already_there(const store::location& where) {
+  return fail(errc::already_exists,
+              store::shown(where) + " has its keys; nothing was changed");
+}
+
+result<void> put_in_store(const store::location& where,
+                          const pki::key_bundle& bundle,
+                          const std::string& sealed) {
+  system_clock time;
+  BC_TRY(opened, store::open(where, time));
+  auto now = time.now();
+  auto pins = pki::pins_of(bundle);
+  auto b = serve::new_batch(now);
+  // The keys are there before the root tenant is: they are nobody's.
+  b.writes.push_back(serve::first_event(
+      std::string{events::pki_stream}, tenant_id{},
+      events::pki_bundle::encode(events::pki_bundle::initialized{
+          bundle.trust_domain, pins.serving_ca, pins.join_signing,
+          pins.join_encryption, now, sealed})));
+  auto outcomes = opened.journal->append(std::span{&b, 1});
+  if (outcomes) {
+    if (std::holds_alternative<events::appended>(outcomes.value().front()))
+      return ok();
+    return already_there(where);
+  }
+  // The fault can leave the outcome open; the store is asked.
+  BC_TRY(found, opened.journal->outcome(b.id));
+  if (!found)
+    return std::move(outcomes).error();
+  return ok();
+}
+
+result<void> put_away(const place& at, const pki::key_bundle& bundle,
+                      const std::string& sealed) {
+  if (!at.in_store())
+    return write_new_secret_file(at.path(), sealed + "\n");
+  BC_TRY(where, store::parse_url(at.url));
+  return put_in_store(where, bundle, sealed);
+}
+
+void init(context& ctx, const std::string& domain, const place& at) {
   auto secret = deployment_secret();
   if (!secret)
     return report(ctx, secret.error(), usage);
+  if (at.in_store() && !store_at(ctx, at.url))
+    return;
   auto bundle = pki::make_bundle(domain, system_clock{}.now());
   if (!bundle)
     return report(ctx, bundle.error(), usage);
   auto sealed = pki::seal_bundle(bundle.value(), secret.value());
   if (!sealed)
     return report(ctx, sealed.error(), usage);
-  if (auto kept = write_new_secret_file(path, sealed.value() + "\n"); !kept)
+  if (auto kept = put_away(at, bundle.value(), sealed.value()); !kept)
     return report(ctx, kept.error());
   show_pins(ctx, bundle.value());
 }
 
-void issue_gateway(context& ctx, const std::string& path,
+void issue_gateway(context& ctx, const place& at,
                    const std::vector<std::string>& names,
-                   const std::string& cert_path, const std::string& key_path) {
-  auto bundle = load(ctx, path);
+                   const std::string& folder) {
+  auto bundle = load(ctx, at);
   if (!bundle)
     return;
-  auto identity = pki::issue_server_certificate(bundle->serving_ca, names,
-                                                system_clock{}.now());
-  if (!identity)
-    return report(ctx, identity.error(), usage);
-  auto key = new_secret_file::create(key_path);
-  if (!key)
-    return report(ctx, key.error());
-  auto cert = new_secret_file::create(cert_path);
-  if (!cert)
-    return report(ctx, cert.error());
-  if (auto kept =
-          key.value().keep(identity.value().key.pkcs8_pem().expose_text());
-      !kept)
-    return report(ctx, kept.error());
-  auto chain = pki::certificate_pem(identity.value().certificate) +
-               pki::certificate_pem(bundle->serving_ca.certificate);
-  if (auto kept = cert.value().keep(chain); !kept)
-    return report(ctx, kept.error());
+  auto made = make_gateway_files(*bundle, names, system_clock{}.now());
+  if (!made)
+    return report(ctx, made.error(),
+                  made.error().code == errc::invalid_input ? usage : refused);
+  auto written = write_gateway_files(folder, made.value());
+  if (!written)
+    return report(ctx, written.error());
   if (ctx.json()) {
     json::writer out;
-    out.begin_object()
-        .field("certificateFile", cert_path)
-        .field("keyFile", key_path)
-        .end_object();
+    out.begin_object();
+    for (const auto& f : made.value())
+      out.field(f.role, folder + "/" + f.name);
+    out.end_object();
     std::cout << out.str() << "\n";
     return;
   }
-  std::cout << "certificate chain  " << cert_path << "\nprivate key        "
-            << key_path << " (0600)\n";
+  for (const auto& f : made.value())
+    std::cout << folder << "/" << f.name << std::string(18 - f.name.size(), ' ')
+              << f.purpose << "\n";
+}
+
+void add_place(CLI::App& c, place& at, const char* file_names,
+               const char* file_help) {
+  auto* url = add_store_option(c, at.url);
+  url->description("The store that holds the key bundle");
+  c.add_option(file_names, at.file, file_help);
 }
 
 }  // namespace
@@ -116,10 +164,8 @@ void add_pki(CLI::App& app, context& ctx) {
   auto* group = app.add_subcommand(
       "pki", "The machine PKI: make it, show its pins, certify gateways");
   group->require_subcommand(1);
-  auto path = std::make_shared<std::string>("better-compute.bundle");
-  auto common = [&](CLI::App* c) {
-    c->add_option("--bundle", *path, "The sealed key bundle")
-        ->capture_default_str();
+  auto at = std::make_shared<place>();
+  auto output = [&](CLI::App* c) {
     c->add_option("--output", ctx.output, "table or json")
         ->check(CLI::IsMember({"table", "json"}));
   };
@@ -131,28 +177,45 @@ void add_pki(CLI::App& app, context& ctx) {
   i->add_option("--trust-domain", *domain,
                 "SPIFFE trust domain, for example compute.example.com")
       ->required();
-  common(i);
-  i->callback([&ctx, domain, path] { init(ctx, *domain, *path); });
+  add_place(*i, *at, "--out,--bundle",
+            "Instead of a store: a new file (0600) for the sealed bundle "
+            "[better-compute.bundle]");
+  output(i);
+  i->footer(
+      "  better-compute pki init --trust-domain compute.example.com \\\n"
+      "    --store postgres://compute@db.example.com/compute");
+  i->callback([&ctx, domain, at] { init(ctx, *domain, *at); });
 
-  auto* s = group->add_subcommand("show", "Print the pins again");
-  common(s);
-  s->callback([&ctx, path] {
-    if (auto bundle = load(ctx, *path))
+  auto* s = group->add_subcommand(
+      "show", "Print the pins, and the key that checkpoints are signed with");
+  add_place(*s, *at, "--file,--bundle",
+            "Instead of a store: the file of the sealed bundle "
+            "[better-compute.bundle]");
+  output(s);
+  s->callback([&ctx, at] {
+    if (auto bundle = load(ctx, *at))
       show_pins(ctx, *bundle);
   });
 
-  auto* g = group->add_subcommand("issue-gateway",
-                                  "Certify a gateway's TLS server key");
+  auto* g = group->add_subcommand(
+      "issue-gateway", "Make the certificates and keys of one gateway");
   auto names = std::make_shared<std::vector<std::string>>();
-  auto cert = std::make_shared<std::string>("gateway.crt");
-  auto key = std::make_shared<std::string>("gateway.key");
-  g->add_option("--san", *names, "DNS name or IP; may repeat")->required();
-  g->add_option("--out-cert", *cert, "New file")->capture_default_str();
-  g->add_option("--out-key", *key, "New 0600 file")->capture_default_str();
-  common(g);
-  g->callback([&ctx, path, names, cert, key] {
-    issue_gateway(ctx, *path, *names, *cert, *key);
-  });
+  auto folder = std::make_shared<std::string>();
+  g->add_option("--name,--san", *names,
+                "DNS name or IP that machines dial; may repeat")
+      ->required();
+  add_text(*g, "--out-dir", *folder, "A new folder (0700) for them")
+      ->required();
+  add_place(*g, *at, "--file,--bundle",
+            "Instead of a store: the file of the sealed bundle "
+            "[better-compute.bundle]");
+  output(g);
+  g->footer(
+      "  better-compute pki issue-gateway --name gw-1.example.com \\\n"
+      "    --store postgres://compute@db.example.com/compute "
+      "--out-dir gw-1");
+  g->callback(
+      [&ctx, at, names, folder] { issue_gateway(ctx, *at, *names, *folder); });
 }
 
 }  // namespace bc::cli

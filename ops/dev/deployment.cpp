@@ -1,13 +1,12 @@
 #include "ops/dev/deployment.hpp"
 
 #include "base/encoding.hpp"
-#include "events/credential.hpp"
 #include "events/directory.hpp"
 #include "events/pki_bundle.hpp"
 #include "events/streams.hpp"
 #include "ops/cli/files.hpp"
+#include "ops/serve/first_start.hpp"
 #include "pki/digest.hpp"
-#include "projections/projector.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -75,46 +74,8 @@ result<secret_bytes> secret_of(const paths& files, bool first_start) {
   return read_secret_file(files.secret());
 }
 
-events::stream_write first(events::stream_id stream, const tenant_id& tenant,
-                           events::event_write event) {
-  events::stream_write out;
-  out.stream = std::move(stream);
-  out.tenant = tenant.str();
-  out.expected_version = 0;
-  out.events.push_back(std::move(event));
-  return out;
-}
-
-struct minted_credential {
-  std::string text;  // as its file holds it
-  events::stream_write write;
-};
-
-minted_credential make_root_credential(const tenant_id& tenant,
-                                       time_point now) {
-  auto id = pki::mint<credential_id>(now);
-  auto secret = new_secret_text();
-  return {id.str() + "." + secret + "\n",
-          first(events::stream_of(id), tenant,
-                events::credential::encode(events::credential::created{
-                    id,
-                    tenant,
-                    "root",
-                    {{"*", "*"}},
-                    now,
-                    to_hex(pki::sha256(as_bytes(secret)))}))};
-}
-
-events::batch new_batch(time_point now) {
-  events::batch b;
-  b.id = pki::mint<batch_id>(now);
-  b.actor = "system";
-  b.correlation = pki::mint<request_id>(now).str();
-  return b;
-}
-
 result<void> append(deployment& d, const events::batch& b) {
-  BC_TRY(outcomes, d.journal->append(std::span{&b, 1}));
+  BC_TRY(outcomes, d.store.journal->append(std::span{&b, 1}));
   if (!std::holds_alternative<events::appended>(outcomes.front()))
     return fail(errc::internal, "the store refused the deployment's events");
   return ok();
@@ -130,30 +91,30 @@ result<void> bootstrap(deployment& d, const paths& files,
   d.root_tenant = pki::mint<tenant_id>(now);
   d.site = pki::mint<site_id>(now);
   d.pool = pki::mint<pool_id>(now);
-  auto credential = make_root_credential(d.root_tenant, now);
+  auto credential = serve::mint_root_credential(d.root_tenant, now);
 
-  auto b = new_batch(now);
-  b.writes.push_back(
-      first(std::string{events::pki_stream}, d.root_tenant,
-            events::pki_bundle::encode(events::pki_bundle::initialized{
-                bundle.trust_domain, pins.serving_ca, pins.join_signing,
-                pins.join_encryption, now, sealed})));
-  b.writes.push_back(first(events::stream_of(d.root_tenant), d.root_tenant,
-                           events::tenant::encode(events::tenant::created{
-                               d.root_tenant, "root", true, now})));
-  b.writes.push_back(first(
-      events::stream_of(d.site), d.root_tenant,
-      events::site::encode(events::site::created{
-          d.site, d.root_tenant, "dev", events::site::kind::dedicated, now})));
-  b.writes.push_back(first(events::stream_of(d.pool), d.root_tenant,
-                           events::pool::encode(events::pool::created{
-                               d.pool, d.root_tenant, d.site, "dev",
-                               events::pool::agent::bcd, now})));
+  auto b = serve::new_batch(now);
+  auto write = [&](events::stream_id stream, events::event_write event) {
+    b.writes.push_back(
+        serve::first_event(std::move(stream), d.root_tenant, std::move(event)));
+  };
+  write(std::string{events::pki_stream},
+        events::pki_bundle::encode(events::pki_bundle::initialized{
+            bundle.trust_domain, pins.serving_ca, pins.join_signing,
+            pins.join_encryption, now, sealed}));
+  b.writes.push_back(serve::root_tenant_event(d.root_tenant, now));
+  write(events::stream_of(d.site),
+        events::site::encode(events::site::created{
+            d.site, d.root_tenant, "dev", events::site::kind::dedicated, now}));
+  write(events::stream_of(d.pool), events::pool::encode(events::pool::created{
+                                       d.pool, d.root_tenant, d.site, "dev",
+                                       events::pool::agent::bcd, now}));
   b.writes.push_back(std::move(credential.write));
 
   // A credential file without its event is from a first start that was cut off.
   ::unlink(files.credential().c_str());
-  BC_TRYV(write_new_secret_file(files.credential(), credential.text));
+  BC_TRYV(
+      write_new_secret_file(files.credential(), credential.text.expose_text()));
   return append(d, b);
 }
 
@@ -162,11 +123,11 @@ result<void> bootstrap(deployment& d, const paths& files,
 // that is cut off leaves no file whose credential the store does not know.
 result<void> replace_credential(deployment& d, const paths& files,
                                 time_point now) {
-  auto credential = make_root_credential(d.root_tenant, now);
+  auto credential = serve::mint_root_credential(d.root_tenant, now);
   auto unnamed = files.credential() + ".new";
   ::unlink(unnamed.c_str());
-  BC_TRYV(write_new_secret_file(unnamed, credential.text));
-  auto b = new_batch(now);
+  BC_TRYV(write_new_secret_file(unnamed, credential.text.expose_text()));
+  auto b = serve::new_batch(now);
   b.writes.push_back(std::move(credential.write));
   BC_TRYV(append(d, b));
   if (::rename(unnamed.c_str(), files.credential().c_str()) != 0)
@@ -177,14 +138,13 @@ result<void> replace_credential(deployment& d, const paths& files,
 }
 
 result<void> find_first_events(deployment& d) {
-  BC_TRY(rows, d.journal->read_all(0, first_events));
+  BC_TRY(root, serve::find_root_tenant(*d.store.journal));
+  if (root)
+    d.root_tenant = *root;
+  BC_TRY(rows, d.store.journal->read_all(0, first_events));
   for (const auto& row : rows) {
     auto kind = events::kind_of(row.stream);
-    if (kind == "tenant" && d.root_tenant.empty()) {
-      BC_TRY(e, events::tenant::decode(row));
-      if (auto& made = std::get<events::tenant::created>(e); made.root)
-        d.root_tenant = made.id;
-    } else if (kind == "site" && d.site.empty()) {
+    if (kind == "site" && d.site.empty()) {
       BC_TRY(e, events::site::decode(row));
       d.site = std::get<events::site::created>(e).id;
     } else if (kind == "pool" && d.pool.empty()) {
@@ -200,12 +160,7 @@ result<void> find_first_events(deployment& d) {
 
 result<void> load_keys(deployment& d, const paths& files,
                        const secret_bytes& secret) {
-  BC_TRY(rows, d.journal->read_stream(events::pki_stream, 0, first_events));
-  if (rows.empty())
-    return ok();
-  BC_TRY(e, events::pki_bundle::decode(rows.back()));
-  auto keys = pki::open_bundle(
-      std::get<events::pki_bundle::initialized>(e).sealed, secret);
+  auto keys = serve::load_keys(*d.store.journal, secret);
   if (!keys) {
     auto f = keys.error();
     f.message = "the secret in " + files.secret() +
@@ -221,11 +176,11 @@ result<void> load_keys(deployment& d, const paths& files,
 result<deployment> open_deployment(const paths& files, const clock& time) {
   BC_TRYV(make_folder(files.data));
   deployment d;
-  d.projector = projections::make_projector();
-  BC_TRY(journal,
-         events::open_sqlite_journal(files.journal(), time, d.projector.get()));
-  d.journal = std::move(journal);
-  BC_TRY(head, d.journal->head());
+  const store::location where{store::kind::sqlite, files.journal()};
+  BC_TRYV(store::migrate(where, time));
+  BC_TRY(opened, store::open(where, time));
+  d.store = std::move(opened);
+  BC_TRY(head, d.store.journal->head());
   d.first_start = head.position == 0;
   BC_TRY(secret, secret_of(files, d.first_start));
   if (d.first_start) {
@@ -236,8 +191,6 @@ result<deployment> open_deployment(const paths& files, const clock& time) {
   if (!exists(files.credential())) {
     BC_TRYV(replace_credential(d, files, time.now()));
   }
-  BC_TRY(queries, projections::open_queries(files.journal()));
-  d.queries = std::move(queries);
   return d;
 }
 

@@ -3,10 +3,8 @@
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
-#include "events/journal.hpp"
-#include "events/sqlite_journal.hpp"
+#include "ops/store/store.hpp"
 #include "pki/bundle.hpp"
-#include "projections/queries.hpp"
 
 #include <memory>
 #include <string>
@@ -29,9 +27,7 @@ struct paths {
 
 /// An open store with what `dev` needs to know of it.
 struct deployment {
-  std::unique_ptr<events::inline_projector> projector;
-  std::unique_ptr<events::journal> journal;
-  std::unique_ptr<projections::queries> queries;
+  store::opened store;
   std::shared_ptr<const pki::key_bundle> keys;
   tenant_id root_tenant;
   site_id site;

@@ -1,6 +1,5 @@
 #include "ops/dev/dev.hpp"
 
-#include "actors/runtime.hpp"
 #include "base/fault_point.hpp"
 #include "base/json.hpp"
 #include "daemon/config.hpp"
@@ -13,23 +12,14 @@
 #include "ops/dev/line_printer.hpp"
 #include "ops/dev/next_steps.hpp"
 #include "ops/dev/simulate.hpp"
+#include "ops/serve/control_plane.hpp"
+#include "ops/serve/process.hpp"
 #include "ops/version.hpp"
 #include "pki/jwe.hpp"
 
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
-
-#include <algorithm>
 #include <atomic>
-#include <csignal>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <future>
-#include <mutex>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 
 namespace bc::dev {
@@ -38,37 +28,8 @@ namespace {
 
 // Each of the two listeners and the actors may take this long: under 10 s.
 constexpr seconds stop_grace{3};
-// For the store, the log and what libraries open.
-constexpr rlim_t own_descriptors = 128;
 constexpr int done = 0;
 constexpr int some_failed = 1;
-
-// SIGINT and SIGTERM wait in a mask that every later thread inherits, until
-// this thread asks for them. SIGUSR1 is the process's own call to stop: it
-// stays masked, so that it can never end a stop that is going on.
-class stop_signals {
- public:
-  stop_signals() {
-    ::sigemptyset(&set_);
-    ::sigaddset(&set_, SIGINT);
-    ::sigaddset(&set_, SIGTERM);
-    users_ = set_;
-    ::sigaddset(&set_, SIGUSR1);
-    ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-    std::signal(SIGPIPE, SIG_IGN);
-  }
-  void wait() const {
-    int which = 0;
-    ::sigwait(&set_, &which);
-  }
-  static void end_wait() { ::kill(::getpid(), SIGUSR1); }
-  // A second signal, while stopping, ends the process at once.
-  void unblock() const { ::pthread_sigmask(SIG_UNBLOCK, &users_, nullptr); }
-
- private:
-  sigset_t set_;
-  sigset_t users_;
-};
 
 void print_event(line_printer& out, const events::envelope& e) {
   auto text = events::to_public(e, "dev", "better-compute/dev");
@@ -127,7 +88,7 @@ void print_next_steps(line_printer& out, const paths& files,
 
 // Everything that runs, stopped in the order of use.
 struct servers {
-  std::unique_ptr<actors::runtime> runtime;
+  std::unique_ptr<serve::control_plane> plane;
   std::unique_ptr<gateway::http_server> api;
   std::unique_ptr<gateway::http_server> gateway;
 
@@ -136,25 +97,11 @@ struct servers {
       gateway->stop(stop_grace);
     if (api)
       api->stop(stop_grace);
-    if (runtime)
-      runtime->stop(stop_grace);
+    if (plane)
+      plane->stop(stop_grace);
   }
   ~servers() { stop(); }
 };
-
-// Every connection is a descriptor, and the usual soft limit is low. Answers
-// how many connections each listener may hold.
-std::size_t raise_connection_limit() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0)
-    return 256;
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
-  ::getrlimit(RLIMIT_NOFILE, &files);
-  auto spare = files.rlim_cur - std::min(files.rlim_cur, own_descriptors);
-  auto each = static_cast<std::size_t>(spare / 2);
-  return std::clamp<std::size_t>(each, 16, 4096);
-}
 
 fault with_hint(fault f, const char* option) {
   f.message += std::string{"; choose another with "} + option;
@@ -162,14 +109,13 @@ fault with_hint(fault f, const char* option) {
 }
 
 result<std::unique_ptr<gateway::http_server>> start_api(
-    const options& o, actors::api_port& api, gateway::well_known document,
+    const options& o, serve::control_plane& plane, gateway::well_known document,
     std::size_t connections) {
-  gateway::server_options s;
-  s.port = static_cast<std::uint16_t>(o.api_port);
-  s.max_body = gateway::max_api_body;
-  s.max_connections = connections;
-  auto server = gateway::http_server::start(
-      std::move(s), gateway::make_api_handler(api, std::move(document)));
+  serve::listener_options where;
+  where.port = static_cast<std::uint16_t>(o.api_port);
+  where.connections = connections;
+  auto server =
+      serve::start_api_listener(std::move(where), plane, std::move(document));
   if (!server)
     return with_hint(server.error(), "--api-port");
   return server;
@@ -207,20 +153,13 @@ int simulate(const options& o, const paths& files, const deployment& d,
   return run_simulation(std::move(s));
 }
 
-void log_to_standard_error() {
-  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
-  spdlog::set_default_logger(
-      std::make_shared<spdlog::logger>("better-compute", std::move(sink)));
-  spdlog::set_level(spdlog::level::warn);
-}
-
 }  // namespace
 
 result<int> run(const options& o) {
-  log_to_standard_error();
+  serve::log_to_standard_error("warn");
   if (!arm_from_environment())
     return fail(errc::invalid_config, "BC_FAULTS names an unknown point");
-  stop_signals signals;
+  serve::stop_signals signals;
   bc::system_clock time;
   paths files{o.data};
   // Before what prints, so that it ends after it.
@@ -237,23 +176,21 @@ result<int> run(const options& o) {
           "\n  pool             " + d.pool.str());
 
   servers s;
-  actors::runtime_options r;
-  r.journal = d.journal.get();
-  r.queries = d.queries.get();
-  r.time = &time;
-  r.keys = d.keys;
-  r.root_tenant = d.root_tenant;
-  r.source = "better-compute/dev";
-  r.on_event = [&out](const events::envelope& e) { print_event(out, e); };
-  BC_TRY(runtime, actors::runtime::start(std::move(r)));
-  s.runtime = std::move(runtime);
+  serve::control_plane_options p;
+  p.store = std::move(d.store);
+  p.keys = d.keys;
+  p.root_tenant = d.root_tenant;
+  p.source = "better-compute/dev";
+  p.on_event = [&out](const events::envelope& e) { print_event(out, e); };
+  BC_TRY(plane, serve::control_plane::start(std::move(p)));
+  s.plane = std::move(plane);
 
-  const auto connections = raise_connection_limit();
+  const auto connections = serve::raise_connection_limit(2);
   BC_TRY(identity, gateway_identity(*d.keys, time.now()));
-  BC_TRY(gateway, start_gateway(o, s.runtime->joins(), identity, connections));
+  BC_TRY(gateway, start_gateway(o, s.plane->joins(), identity, connections));
   s.gateway = std::move(gateway);
   auto gateway_url = "https://localhost:" + std::to_string(s.gateway->port());
-  BC_TRY(api, start_api(o, s.runtime->api(),
+  BC_TRY(api, start_api(o, *s.plane,
                         gateway::well_known{std::string{version}, d.keys,
                                             gateway_url, "localhost"},
                         connections));
@@ -267,7 +204,7 @@ result<int> run(const options& o) {
   auto joins = std::async(std::launch::async, [&] {
     int failed = simulate(o, files, d, api_url, machine, stopping, out);
     if (o.once)
-      stop_signals::end_wait();
+      serve::stop_signals::end_wait();
     else if (!*stopping)
       print_next_steps(out, files, d, api_url);
     return failed;

@@ -1,0 +1,62 @@
+#include "ops/cli/commands.hpp"
+#include "ops/serve/first_start.hpp"
+#include "ops/store/store.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <memory>
+
+namespace bc::cli {
+
+namespace {
+
+result<tenant_id> bootstrap(const std::string& url, const std::string& file) {
+  system_clock time;
+  BC_TRY(where, store::parse_url(url));
+  BC_TRY(opened, store::open(where, time));
+  return serve::bootstrap(*opened.journal, file, time.now());
+}
+
+void show(const context& ctx, const tenant_id& tenant,
+          const std::string& file) {
+  if (ctx.json()) {
+    json::writer out;
+    out.begin_object()
+        .field("tenantId", tenant.str())
+        .field("credentialFile", file)
+        .end_object();
+    std::cout << out.str() << "\n";
+    return;
+  }
+  std::cout << "tenant           " << tenant.str() << "\nroot credential  "
+            << file << " (0600)\n";
+}
+
+}  // namespace
+
+// Beside the other commands of `credentials`, which talk to a server.
+void add_bootstrap(CLI::App& app, context& ctx) {
+  auto* group = app.get_subcommand("credentials");
+  auto* c = group->add_subcommand(
+      "bootstrap",
+      "Make the root tenant and its first credential in a store that has none");
+  auto url = std::make_shared<std::string>();
+  auto file = std::make_shared<std::string>();
+  add_text(*c, "--store", *url,
+           "The store: postgres://USER@HOST/NAME or sqlite:PATH")
+      ->envname("BETTER_COMPUTE_STORE")
+      ->required();
+  add_text(*c, "--out", *file, "New file (0600) for the credential")
+      ->required();
+  c->add_option("--output", ctx.output, "table or json")
+      ->check(CLI::IsMember({"table", "json"}));
+  c->callback([&ctx, url, file] {
+    auto tenant = bootstrap(*url, *file);
+    if (!tenant)
+      return report(ctx, tenant.error());
+    show(ctx, tenant.value(), *file);
+  });
+}
+
+}  // namespace bc::cli

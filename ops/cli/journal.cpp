@@ -1,0 +1,262 @@
+#include "ops/cli/journal.hpp"
+
+#include "ops/cli/commands.hpp"
+#include "ops/cli/files.hpp"
+#include "ops/cli/line_file.hpp"
+#include "ops/cli/store.hpp"
+#include "ops/store/new_incarnation.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <iostream>
+#include <unistd.h>
+
+namespace bc::cli {
+
+namespace {
+
+// Standard output, or a new file that only its owner can read.
+class export_target {
+ public:
+  export_target() = default;
+  export_target(const export_target&) = delete;
+  export_target& operator=(const export_target&) = delete;
+  ~export_target() {
+    if (file_ == nullptr)
+      return;
+    std::fclose(file_);
+    ::unlink(path_.c_str());
+  }
+
+  result<void> open(const std::string& path) {
+    int fd = ::open(path.c_str(),
+                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+      return errno == EEXIST
+                 ? fail(errc::already_exists,
+                        path +
+                            " exists; choose a new path, nothing was "
+                            "written")
+                 : fail(errc::invalid_config,
+                        "cannot create " + path + ": " + std::strerror(errno));
+    path_ = path;
+    file_ = ::fdopen(fd, "w");
+    return ok();
+  }
+
+  result<void> write(std::string_view line) {
+    auto* out = file_ == nullptr ? stdout : file_;
+    if (std::fwrite(line.data(), 1, line.size(), out) != line.size() ||
+        std::fputc('\n', out) == EOF)
+      return not_written();
+    return ok();
+  }
+
+  result<void> keep() {
+    auto* out = file_ == nullptr ? stdout : file_;
+    bool written = std::fflush(out) == 0 &&
+                   (file_ == nullptr || ::fsync(::fileno(file_)) == 0);
+    if (!written)
+      return not_written();
+    if (file_ != nullptr)
+      std::fclose(std::exchange(file_, nullptr));
+    return ok();
+  }
+
+ private:
+  fault not_written() const {
+    return fail(errc::unavailable, "cannot write the export" +
+                                       (path_.empty() ? "" : " to " + path_) +
+                                       ": " + std::strerror(errno));
+  }
+
+  std::string path_;
+  std::FILE* file_ = nullptr;
+};
+
+result<events::export_header> export_journal(const std::string& url,
+                                             bool with_internal,
+                                             const std::string& path) {
+  BC_TRY(journal, open_for_reading(url));
+  export_target target;
+  if (!path.empty()) {
+    BC_TRYV(target.open(path));
+  }
+  BC_TRY(header, events::write_export(*journal, with_internal,
+                                      [&](std::string_view line) {
+                                        return target.write(line);
+                                      }));
+  BC_TRYV(target.keep());
+  return std::move(header);
+}
+
+void add_verify(CLI::App& group, context& ctx) {
+  auto* c = group.add_subcommand(
+      "verify", "Check every row, commit, claim, budget, snapshot, checkpoint");
+  auto o = std::make_shared<verify_options>();
+  add_source(*c, o->source);
+  c->add_option("--checkpoint", o->checkpoint_files,
+                "File with checkpoints kept outside the store: a server's log, "
+                "values of the Kafka topic, an export; may repeat");
+  add_text(*c, "--journal-key", o->key_file,
+           "File with the key that checkpoints are signed with, as "
+           "`better-compute pki show` prints it");
+  add_text(*c, "--bundle", o->bundle_file,
+           "The file of the sealed key bundle, where the store has none");
+  c->add_flag("--without-secret", o->without_secret,
+              "Compare checkpoints without checking who signed them");
+  c->add_option("--output", ctx.output, "table or json")
+      ->check(CLI::IsMember({"table", "json"}));
+  c->footer(
+      "A running server's store may be checked too. Exit code 1 and INTERNAL "
+      "name the first\nrow that is altered, missing, inserted or out of "
+      "order.\n\n"
+      "  better-compute journal verify --store sqlite:journal.db\n"
+      "  better-compute journal verify --store "
+      "postgres://compute@db.example.com/compute \\\n"
+      "    --checkpoint /var/log/better-compute.log\n"
+      "  better-compute journal verify --from export.ndjson --journal-key "
+      "journal.key");
+  c->callback([&ctx, o] { verify_journal(ctx, *o); });
+}
+
+void add_export(CLI::App& group, context& ctx) {
+  auto* c = group.add_subcommand(
+      "export", "Write the journal as lines of JSON, with its checkpoints");
+  auto url = std::make_shared<std::string>();
+  auto path = std::make_shared<std::string>();
+  auto with_internal = std::make_shared<bool>(false);
+  add_store_option(*c, *url)->required();
+  c->add_flag("--with-internal", *with_internal,
+              "With what never leaves otherwise: secret hashes, certificates, "
+              "the sealed keys");
+  add_text(*c, "--out", *path, "New file (0600), instead of standard output");
+  c->footer(
+      "The export verifies and replays without the store (--from).\n\n"
+      "  better-compute journal export --store sqlite:journal.db --out "
+      "export.ndjson");
+  c->callback([&ctx, url, path, with_internal] {
+    if (!store_at(ctx, *url))
+      return;
+    auto header = export_journal(*url, *with_internal, *path);
+    if (!header)
+      return report(ctx, header.error());
+    if (!path->empty())
+      std::cout << "rows 1 to " << header.value().head.position << " in "
+                << *path << "\n";
+  });
+}
+
+void add_replay(CLI::App& group, context& ctx) {
+  auto* c = group.add_subcommand(
+      "replay", "A stream's events, and what each made of its state");
+  auto o = std::make_shared<replay_options>();
+  add_source(*c, o->source);
+  add_text(*c, "--stream", o->stream,
+           "An id (jt_…, node_…) or a stream (refusal:…, pki, journal)")
+      ->required();
+  add_text(*c, "--until", o->until,
+           "Up to this position, or this time (2026-11-29T18:00:00Z)");
+  c->add_flag("--with-internal", o->with_internal,
+              "Show what never leaves otherwise");
+  c->add_option("--output", ctx.output, "table or json")
+      ->check(CLI::IsMember({"table", "json"}));
+  c->footer(
+      "  better-compute journal replay --store sqlite:journal.db --stream "
+      "jt_…\n"
+      "  better-compute journal replay --from export.ndjson --stream node_… "
+      "--until 4711");
+  c->callback([&ctx, o] { replay_journal(ctx, *o); });
+}
+
+void new_incarnation(context& ctx, const std::string& url) {
+  auto where = store_at(ctx, url);
+  if (!where)
+    return;
+  system_clock time;
+  auto opened = store::open(*where, time);
+  if (!opened)
+    return report(ctx, opened.error());
+  auto done = store::start_incarnation(*opened.value().journal);
+  if (!done)
+    return report(ctx, done.error());
+  const auto& change = done.value();
+  if (ctx.json()) {
+    json::writer out;
+    out.begin_object()
+        .field("incarnation", change.now.str())
+        .field("previous", change.previous.str())
+        .field("position", change.position)
+        .end_object();
+    std::cout << out.str() << "\n";
+    return;
+  }
+  std::cout << "incarnation  " << change.now.str() << " from row "
+            << change.position << " on\nbefore       " << change.previous.str()
+            << "\n";
+}
+
+void add_new_incarnation(CLI::App& group, context& ctx) {
+  auto* c = group.add_subcommand(
+      "new-incarnation",
+      "After a restore: give ids and sequences of events another beginning");
+  auto url = std::make_shared<std::string>();
+  auto sure = std::make_shared<bool>(false);
+  add_store_option(*c, *url)->required();
+  c->add_flag("--yes", *sure, "Do it")->required();
+  c->add_option("--output", ctx.output, "table or json")
+      ->check(CLI::IsMember({"table", "json"}));
+  c->footer(
+      "Stop every server first. Cursors of events.list and positions in Kafka "
+      "from before\nare refused afterwards.\n\n"
+      "  better-compute journal new-incarnation --store "
+      "postgres://compute@db.example.com/compute --yes");
+  c->callback([&ctx, url] { new_incarnation(ctx, *url); });
+}
+
+}  // namespace
+
+void add_source(CLI::App& command, journal_source& source) {
+  add_store_option(command, source.url);
+  add_text(command, "--from", source.from,
+           "An export of a journal, instead of a store");
+}
+
+bool is_given(context& ctx, const journal_source& source) {
+  if (source.is_export())
+    return true;
+  if (!source.url.empty())
+    return store_at(ctx, source.url).has_value();
+  report(ctx, fail(errc::invalid_input, "give --store URL or --from FILE"),
+         usage);
+  return false;
+}
+
+result<std::unique_ptr<events::journal>> open_for_reading(
+    const std::string& url) {
+  static const system_clock time;
+  BC_TRY(where, store::parse_url(url));
+  return store::open_reader(where, time);
+}
+
+result<events::export_summary> read_export_file(
+    const std::string& path, const events::verify_request& against,
+    const std::function<result<void>(const events::export_event&)>& each) {
+  BC_TRY(file, line_file::open(path, events::max_export_line));
+  return events::read_export([&] { return file.next(); }, against, each);
+}
+
+void add_journal(CLI::App& app, context& ctx) {
+  auto* group = app.add_subcommand(
+      "journal", "The journal of a store: verify, export, replay");
+  group->require_subcommand(1);
+  add_verify(*group, ctx);
+  add_export(*group, ctx);
+  add_replay(*group, ctx);
+  add_new_incarnation(*group, ctx);
+}
+
+}  // namespace bc::cli

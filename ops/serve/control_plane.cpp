@@ -1,0 +1,170 @@
+#include "ops/serve/control_plane.hpp"
+
+#include "actors/runtime.hpp"
+#include "gateway/url.hpp"
+#include "ops/serve/counted_joins.hpp"
+#include "ops/serve/monitor.hpp"
+
+#include <future>
+#include <mutex>
+
+namespace bc::serve {
+
+namespace {
+
+// How long the actors have to answer a call that any one of them refuses.
+constexpr seconds probe_limit{2};
+
+/// The store's clock, which decisions are judged by.
+class store_clock final : public clock {
+ public:
+  explicit store_clock(const events::journal& store) : store_(store) {}
+  [[nodiscard]] time_point now() const override { return store_.now(); }
+
+ private:
+  const events::journal& store_;
+};
+
+class plane final : public control_plane {
+ public:
+  explicit plane(control_plane_options o)
+      : options_(std::move(o)), time_(*options_.store.journal) {}
+
+  ~plane() override { stop(seconds{10}); }
+
+  result<void> begin() {
+    feed_ = gateway::event_feed::start();
+    actors::runtime_options r;
+    r.journal = options_.store.journal.get();
+    r.queries = options_.store.queries.get();
+    r.time = &time_;
+    r.keys = options_.keys;
+    r.root_tenant = options_.root_tenant;
+    r.source = options_.source;
+    r.certificate_lifetime = options_.certificate_lifetime;
+    r.worker_threads = options_.workers;
+    r.on_event = [this](const events::envelope& e) { on_event(e); };
+    BC_TRY(duties,
+           duties::start({&options_.store, options_.keys, options_.publisher}));
+    duties_ = std::move(duties);
+    BC_TRY(runtime, actors::runtime::start(std::move(r)));
+    runtime_ = std::move(runtime);
+    joins_ = std::make_unique<counted_joins>(runtime_->joins(), counts_);
+    monitor_ = std::make_unique<monitor>([this] { return look(); });
+    return ok();
+  }
+
+  actors::join_port& joins() override { return *joins_; }
+  actors::api_port& api() override { return runtime_->api(); }
+  std::shared_ptr<gateway::event_feed> feed() override { return feed_; }
+
+  gateway::readiness ready() const override {
+    return readiness_of(not_ready_because(monitor_->last()));
+  }
+  std::string metrics() const override {
+    return metrics_text(monitor_->last(), counts_);
+  }
+
+  void stop(seconds grace) override {
+    std::lock_guard lock{stopping_};
+    if (std::exchange(stopped_, true))
+      return;
+    if (feed_)
+      feed_->stop();
+    if (monitor_)
+      monitor_->stop();
+    if (runtime_)
+      runtime_->stop(grace);
+    if (duties_)
+      duties_->stop();
+  }
+
+ private:
+  void on_event(const events::envelope& e) {
+    duties_->wake();
+    feed_->wake();
+    if (options_.on_event)
+      options_.on_event(e);
+  }
+
+  health look() {
+    health h;
+    auto head = options_.store.journal->head();
+    if (!head) {
+      h.store_problem = head.error().message;
+    } else {
+      h.head = head.value().position;
+    }
+    duties_->look(h);
+    h.actors_answer = actors_answer();
+    return h;
+  }
+
+  // A call without a credential is refused by the first actor it comes to.
+  bool actors_answer() {
+    auto answered = std::make_shared<std::promise<void>>();
+    auto done = answered->get_future();
+    actors::api_call probe;
+    probe.group = "health";
+    probe.method = "probe";
+    probe.request_id = "health";
+    runtime_->api().call(
+        std::move(probe),
+        [answered](const actors::api_reply&) { answered->set_value(); });
+    return done.wait_for(probe_limit) == std::future_status::ready;
+  }
+
+  control_plane_options options_;
+  store_clock time_;
+  join_counts counts_;
+  std::shared_ptr<gateway::event_feed> feed_;
+  std::unique_ptr<duties> duties_;
+  std::unique_ptr<actors::runtime> runtime_;
+  std::unique_ptr<counted_joins> joins_;
+  std::unique_ptr<monitor> monitor_;
+  std::mutex stopping_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+result<std::unique_ptr<control_plane>> control_plane::start(
+    control_plane_options options) {
+  auto made = std::make_unique<plane>(std::move(options));
+  BC_TRYV(made->begin());
+  return std::unique_ptr<control_plane>{std::move(made)};
+}
+
+result<std::unique_ptr<gateway::http_server>> start_api_listener(
+    listener_options where, control_plane& plane,
+    gateway::well_known document) {
+  gateway::server_options s;
+  s.address = where.address;
+  s.port = where.port;
+  s.tls = std::move(where.tls);
+  s.max_body = gateway::max_api_body;
+  s.max_connections = where.connections;
+  gateway::api_extras extras;
+  extras.readyz = [&plane] { return plane.ready(); };
+  // Numbers about the deployment are for who is on this host.
+  if (gateway::is_loopback(where.address))
+    extras.metrics = [&plane] { return plane.metrics(); };
+  extras.events = plane.feed();
+  return gateway::http_server::start(
+      std::move(s), gateway::make_api_handler(plane.api(), std::move(document),
+                                              std::move(extras)));
+}
+
+result<std::unique_ptr<gateway::http_server>> start_probe_listener(
+    const std::string& address, std::int64_t port,
+    std::function<gateway::readiness()> readyz,
+    std::function<std::string()> metrics) {
+  gateway::server_options s;
+  s.address = address;
+  s.port = static_cast<std::uint16_t>(port);
+  s.max_connections = 64;
+  return gateway::http_server::start(
+      std::move(s), make_probe_handler(std::move(readyz), std::move(metrics)));
+}
+
+}  // namespace bc::serve

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "actors/ports.hpp"
+#include "base/clock.hpp"
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "gateway/http_server.hpp"
+#include "gateway/routes.hpp"
+#include "ops/serve/duties.hpp"
+#include "ops/serve/health.hpp"
+#include "ops/store/store.hpp"
+#include "pki/bundle.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace bc::serve {
+
+struct control_plane_options {
+  store::opened store;  // already of this program's schema
+  std::shared_ptr<const pki::key_bundle> keys;
+  tenant_id root_tenant;
+  std::string source;
+  seconds certificate_lifetime = pki::max_node_lifetime;
+  int workers = 2;
+  std::optional<events::kafka::publisher_options> publisher;
+  /// Called for every event this process commits, in order; must be quick.
+  std::function<void(const events::envelope&)> on_event;
+};
+
+/// Where a listener is, and its TLS identity (null: plain HTTP).
+struct listener_options {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;
+  std::shared_ptr<const gateway::tls_identity> tls;
+  std::size_t connections = 4096;
+};
+
+/// Everything of a server but its listeners: the store, the actors, the
+/// background duties, and what it says of itself. `serve` and `dev` are this
+/// and their listeners.
+class control_plane {
+ public:
+  [[nodiscard]] static result<std::unique_ptr<control_plane>> start(
+      control_plane_options options);
+  virtual ~control_plane() = default;
+
+  [[nodiscard]] virtual actors::join_port& joins() = 0;
+  [[nodiscard]] virtual actors::api_port& api() = 0;
+  [[nodiscard]] virtual gateway::readiness ready() const = 0;
+  [[nodiscard]] virtual std::string metrics() const = 0;
+  /// Wakes event streams; also ends them in stop().
+  [[nodiscard]] virtual std::shared_ptr<gateway::event_feed> feed() = 0;
+  /// After the listeners: answers or refuses what is in flight, gives the
+  /// lease back, and returns within `grace`. A second call returns at once.
+  virtual void stop(seconds grace) = 0;
+};
+
+/// The API listener of a control plane.
+[[nodiscard]] result<std::unique_ptr<gateway::http_server>> start_api_listener(
+    listener_options where, control_plane& plane, gateway::well_known document);
+
+/// The listener for /metrics, /healthz and /readyz alone.
+[[nodiscard]] result<std::unique_ptr<gateway::http_server>>
+start_probe_listener(const std::string& address, std::int64_t port,
+                     std::function<gateway::readiness()> readyz,
+                     std::function<std::string()> metrics);
+
+}  // namespace bc::serve

@@ -1,0 +1,157 @@
+#include "ops/serve/first_start.hpp"
+
+#include "base/encoding.hpp"
+#include "events/credential.hpp"
+#include "events/directory.hpp"
+#include "events/pki_bundle.hpp"
+#include "events/streams.hpp"
+#include "ops/cli/files.hpp"
+#include "pki/digest.hpp"
+
+#include <unistd.h>
+
+namespace bc::serve {
+
+namespace {
+
+constexpr std::string_view root_name = "root";
+// No other tenant can take the name: there is no API without a root tenant.
+constexpr std::string_view root_claim = "name:tenant::root";
+constexpr std::size_t pki_events = 64;
+
+fault already_there() {
+  return fail(errc::already_exists,
+              "the store has its root tenant and first credential already; a "
+              "holder of that credential makes more with `better-compute "
+              "credentials create`");
+}
+
+enum class written { yes, no, unknown };
+
+struct append_end {
+  written what;
+  fault why;  // unless written
+};
+
+// A fault can leave the outcome open; the store is asked then.
+append_end append_once(events::journal& store, const events::batch& b) {
+  auto outcomes = store.append(std::span{&b, 1});
+  if (outcomes) {
+    if (std::holds_alternative<events::appended>(outcomes.value().front()))
+      return {written::yes, {}};
+    return {written::no, already_there()};
+  }
+  auto found = store.outcome(b.id);
+  if (!found)
+    return {written::unknown, outcomes.error()};
+  return {found.value() ? written::yes : written::no, outcomes.error()};
+}
+
+}  // namespace
+
+events::batch new_batch(time_point now) {
+  events::batch b;
+  b.id = pki::mint<batch_id>(now);
+  b.actor = "system";
+  b.correlation = pki::mint<request_id>(now).str();
+  return b;
+}
+
+events::stream_write first_event(events::stream_id stream,
+                                 const tenant_id& tenant,
+                                 events::event_write event) {
+  events::stream_write out;
+  out.stream = std::move(stream);
+  out.tenant = tenant.str();
+  out.expected_version = 0;
+  out.events.push_back(std::move(event));
+  return out;
+}
+
+events::stream_write root_tenant_event(const tenant_id& id, time_point now) {
+  return first_event(events::stream_of(id), id,
+                     events::tenant::encode(events::tenant::created{
+                         id, std::string{root_name}, true, now}));
+}
+
+result<std::optional<tenant_id>> find_root_tenant(events::journal& store) {
+  BC_TRY(holder, store.holder(root_claim));
+  if (!holder)
+    return std::optional<tenant_id>{};
+  BC_TRY(rows, store.read_stream(holder->stream, 0, 1));
+  if (rows.empty())
+    return fail(errc::internal, "the root tenant's name is taken by " +
+                                    holder->stream +
+                                    ", which has no events; run `better-"
+                                    "compute journal verify`");
+  BC_TRY(first, events::tenant::decode(rows.front()));
+  const auto& made = std::get<events::tenant::created>(first);
+  if (!made.root)
+    return fail(errc::internal, made.id.str() + " has the root tenant's name");
+  return std::optional{made.id};
+}
+
+minted_credential mint_root_credential(const tenant_id& tenant,
+                                       time_point now) {
+  auto id = pki::mint<credential_id>(now);
+  auto secret = to_base64url(pki::random_secret(32).expose());
+  auto text = id.str() + "." + secret + "\n";
+  minted_credential out{
+      secret_bytes{std::string_view{text}},
+      first_event(events::stream_of(id), tenant,
+                  events::credential::encode(events::credential::created{
+                      id,
+                      tenant,
+                      "root",
+                      {{"*", "*"}},
+                      now,
+                      to_hex(pki::sha256(as_bytes(secret)))}))};
+  wipe(secret.data(), secret.size());
+  wipe(text.data(), text.size());
+  return out;
+}
+
+result<std::shared_ptr<const pki::key_bundle>> load_keys(
+    events::journal& store, const secret_bytes& secret) {
+  BC_TRY(rows, store.read_stream(events::pki_stream, 0, pki_events));
+  events::pki_bundle::state s;
+  for (const auto& row : rows) {
+    BC_TRY(e, events::pki_bundle::decode(row));
+    s = events::pki_bundle::evolve(std::move(s), e);
+  }
+  if (!s.bundle)
+    return std::shared_ptr<const pki::key_bundle>{};
+  return pki::open_bundle(s.bundle->sealed, secret);
+}
+
+result<tenant_id> bootstrap(events::journal& store, const std::string& file,
+                            time_point now) {
+  BC_TRY(root, find_root_tenant(store));
+  if (root)
+    return already_there();
+  auto tenant = pki::mint<tenant_id>(now);
+  auto credential = mint_root_credential(tenant, now);
+  auto b = new_batch(now);
+  b.writes.push_back(root_tenant_event(tenant, now));
+  b.writes.push_back(std::move(credential.write));
+
+  // The file first: a credential that nobody could read would be lost.
+  BC_TRYV(cli::write_new_secret_file(file, credential.text.expose_text()));
+  auto end = append_once(store, b);
+  switch (end.what) {
+    case written::yes:
+      return tenant;
+    case written::no:
+      ::unlink(file.c_str());
+      return end.why;
+    case written::unknown:
+      end.why.message +=
+          "; whether the credential in " + file +
+          " counts is not known: keep it, and run this again with another "
+          "--out when the store answers. ALREADY_EXISTS then means that it "
+          "does";
+  }
+  return end.why;
+}
+
+}  // namespace bc::serve

@@ -1,0 +1,104 @@
+#include "gateway/gateway_node.hpp"
+#include "gateway/url.hpp"
+#include "ops/cli/files.hpp"
+#include "ops/serve/control_plane.hpp"
+#include "ops/serve/identity.hpp"
+#include "ops/serve/process.hpp"
+#include "ops/serve/serve.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace bc::serve {
+
+namespace {
+
+constexpr int done = 0;
+constexpr seconds stop_grace{15};
+constexpr seconds stop_limit{20};
+
+result<gateway::relay_client_options> relay_options(const gateway_config& c) {
+  gateway::relay_client_options o;
+  for (const auto& text : c.api_addresses) {
+    BC_TRY(address, gateway::parse_api_address(text));
+    o.addresses.push_back(std::move(address));
+  }
+  BC_TRY(identity, read_identity(c.internal_tls));
+  o.identity = std::move(identity);
+  BC_TRY(ca, cli::read_file(c.internal_ca_file));
+  o.internal_ca_pem = std::move(ca);
+  return o;
+}
+
+result<gateway::gateway_options> options_from(const gateway_config& c) {
+  gateway::gateway_options o;
+  o.address = c.listen.address;
+  o.port = static_cast<std::uint16_t>(c.listen.port);
+  BC_TRY(serving, read_identity(c.listen_tls));
+  o.serving = std::move(serving);
+  BC_TRY(node_ca, cli::read_file(c.node_ca_file));
+  o.node_ca_pem = std::move(node_ca);
+  BC_TRY(relay, relay_options(c));
+  o.relay = std::move(relay);
+  o.joins.per_second = static_cast<double>(c.requests_per_second);
+  o.joins.burst = static_cast<double>(c.request_burst);
+  o.max_connections = std::min(static_cast<std::size_t>(c.connections),
+                               raise_connection_limit(1));
+  o.max_connections_per_peer =
+      static_cast<std::size_t>(c.connections_per_address);
+  o.io_threads = static_cast<int>(c.threads);
+  return o;
+}
+
+std::string metrics_of(const gateway::gateway_node& node) {
+  return "# HELP better_compute_gateway_api_up 1 when an API process answers\n"
+         "# TYPE better_compute_gateway_api_up gauge\n"
+         "better_compute_gateway_api_up " +
+         std::string{node.has_healthy_api() ? "1" : "0"} + "\n";
+}
+
+gateway::readiness ready(const gateway::gateway_node& node) {
+  return readiness_of(node.has_healthy_api() ? "" : "no API process answers");
+}
+
+}  // namespace
+
+result<int> run(const gateway_config& c) {
+  log_to_standard_error(c.log_level);
+  keep_secrets_out_of_dumps();
+  stop_signals signals;
+  BC_TRY(options, options_from(c));
+  BC_TRY(node, gateway::start_gateway(std::move(options)));
+  auto line =
+      "Ready: gateway " + gateway::authority_of(c.listen.address, node->port());
+  std::unique_ptr<gateway::http_server> probes;
+  if (c.metrics.port >= 0) {
+    const auto& seen = *node;
+    BC_TRY(listener, start_probe_listener(
+                         c.metrics.address, c.metrics.port,
+                         [&seen] { return ready(seen); },
+                         [&seen] { return metrics_of(seen); }));
+    probes = std::move(listener);
+    line += ", metrics http://" +
+            gateway::authority_of(c.metrics.address, probes->port());
+  }
+  std::puts(line.c_str());
+  std::fflush(stdout);
+  notify_manager("READY=1");
+
+  signals.wait();
+  signals.unblock();
+  spdlog::info("stopping");
+  notify_manager("STOPPING=1");
+  stop_within(stop_limit);
+  node->stop(stop_grace);
+  // It reads the node until it is stopped.
+  if (probes)
+    probes->stop(seconds{1});
+  spdlog::info("stopped");
+  return done;
+}
+
+}  // namespace bc::serve

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "gateway/routes.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+/// What a server says of itself: /healthz, /readyz and /metrics.
+namespace bc::serve {
+
+/// How the publisher to Kafka does.
+struct publisher_health {
+  std::string state;            // as the publisher names it
+  bool published_here = false;  // by this process: it holds the lease
+  std::uint64_t position = 0;   // everything up to here is in Kafka
+  std::uint64_t lag_events = 0;
+  std::uint64_t lag_seconds = 0;
+  std::uint64_t parked = 0;  // too large for Kafka
+};
+
+/// One look at a server, at most some seconds old.
+struct health {
+  bool fresh = false;  // false: the last look is too old, or there was none
+  std::string store_problem;  // empty: it answers
+  bool actors_answer = false;
+  std::uint64_t head = 0;
+  std::uint64_t projected = 0;  // what the read models have
+  std::uint64_t parked_streams = 0;
+  std::optional<std::uint64_t> epoch;  // while this process holds the lease
+  std::optional<publisher_health> publisher;
+};
+
+/// Joins by how they ended, since the start. Any thread.
+class join_counts {
+ public:
+  void count(int http_status);
+  /// "admitted", "deferred", … and their counts.
+  void each(
+      const std::function<void(std::string_view, std::uint64_t)>& f) const;
+
+ private:
+  std::array<std::atomic<std::uint64_t>, 6> counts_{};
+};
+
+/// Why the server must get no requests now, or nothing. Kafka is no reason:
+/// joins go on without it, and its lag is a metric (case 151).
+[[nodiscard]] std::string not_ready_because(const health& h);
+
+/// Prometheus text.
+[[nodiscard]] std::string metrics_text(const health& h, const join_counts& j);
+
+/// What /readyz answers.
+[[nodiscard]] gateway::readiness readiness_of(const std::string& why_not);
+
+/// A listener of its own: GET /healthz, /readyz, /metrics; else NOT_FOUND. The
+/// functions run on an I/O thread and must not block.
+[[nodiscard]] gateway::http_handler make_probe_handler(
+    std::function<gateway::readiness()> readyz,
+    std::function<std::string()> metrics);
+
+}  // namespace bc::serve

@@ -1,0 +1,86 @@
+#include "ops/serve/monitor.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace bc::serve {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+constexpr seconds interval{1};
+// Over it a look says nothing about now.
+constexpr seconds longest_age{5};
+
+}  // namespace
+
+struct monitor::state {
+  std::function<health()> look;
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  bool stopped = false;
+  health last;
+  steady::time_point at;
+  std::thread thread;
+
+  std::string said;  // by the looking thread alone
+
+  void look_once() {
+    auto seen = look();
+    seen.fresh = true;
+    auto why = not_ready_because(seen);
+    if (why != said) {
+      if (why.empty())
+        spdlog::info("ready again");
+      else
+        spdlog::warn("not ready: {}", why);
+      said = why;
+    }
+    std::lock_guard lock{mutex};
+    last = std::move(seen);
+    at = steady::now();
+  }
+
+  void run() {
+    std::unique_lock lock{mutex};
+    while (!changed.wait_for(lock, interval, [this] { return stopped; })) {
+      lock.unlock();
+      look_once();
+      lock.lock();
+    }
+  }
+};
+
+monitor::monitor(std::function<health()> look)
+    : state_(std::make_unique<state>()) {
+  state_->look = std::move(look);
+  state_->look_once();
+  state_->thread = std::thread{[s = state_.get()] { s->run(); }};
+}
+
+monitor::~monitor() {
+  stop();
+}
+
+health monitor::last() const {
+  std::lock_guard lock{state_->mutex};
+  auto out = state_->last;
+  out.fresh = out.fresh && steady::now() - state_->at < longest_age;
+  return out;
+}
+
+void monitor::stop() {
+  {
+    std::lock_guard lock{state_->mutex};
+    state_->stopped = true;
+  }
+  state_->changed.notify_all();
+  if (state_->thread.joinable())
+    state_->thread.join();
+}
+
+}  // namespace bc::serve

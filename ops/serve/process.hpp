@@ -1,0 +1,53 @@
+#pragma once
+
+#include "base/clock.hpp"
+
+#include <csignal>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+/// What every program that runs until it is told to stop does to its process.
+namespace bc::serve {
+
+/// SIGINT and SIGTERM wait in a mask that every later thread inherits, until
+/// this thread asks for them. Made first, before any thread. SIGPIPE is
+/// ignored from then on.
+class stop_signals {
+ public:
+  stop_signals();
+  /// Until one came, or end_wait() was called.
+  void wait() const;
+  /// The process's own call to stop. Any thread.
+  static void end_wait();
+  /// A second signal, while stopping, ends the process at once.
+  void unblock() const;
+
+ private:
+  sigset_t set_;
+  sigset_t users_;
+};
+
+/// Ends the process, with a line in the log, when a stop that began takes
+/// longer than this; nothing is lost by that: what was not committed was not
+/// answered (case 180).
+void stop_within(seconds limit);
+
+/// Log to standard error: "debug", "info", "warn" or "error". Under systemd
+/// the lines carry no time of their own: the journal has it.
+void log_to_standard_error(std::string_view level);
+
+/// Raises the soft limit on descriptors as far as it goes, and answers how
+/// many connections each of `listeners` may hold.
+[[nodiscard]] std::size_t raise_connection_limit(std::size_t listeners);
+
+/// No core file, and no other process of this user may look into this one.
+void keep_secrets_out_of_dumps();
+
+/// Tells the service manager ("READY=1", "STOPPING=1"), when there is one.
+void notify_manager(std::string_view state);
+
+/// "api-1 pid 4711": where this process is, for people.
+[[nodiscard]] std::string process_name();
+
+}  // namespace bc::serve

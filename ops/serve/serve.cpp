@@ -1,0 +1,169 @@
+#include "ops/serve/serve.hpp"
+
+#include "base/fault_point.hpp"
+#include "gateway/relay_server.hpp"
+#include "gateway/url.hpp"
+#include "ops/serve/control_plane.hpp"
+#include "ops/serve/first_start.hpp"
+#include "ops/serve/identity.hpp"
+#include "ops/serve/process.hpp"
+#include "ops/serve/publishing.hpp"
+#include "ops/version.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <cstdio>
+
+namespace bc::serve {
+
+namespace {
+
+constexpr int done = 0;
+// The listeners and the actors may take this long each; together with the
+// duties' end they stay under stop_limit (case 180).
+constexpr seconds stop_grace{4};
+constexpr seconds stop_limit{20};
+
+// What a store must hold before it can be served from.
+result<control_plane_options> open_deployment(const serve_config& c,
+                                              const clock& time) {
+  BC_TRY(secret, deployment_secret(c.secret_file));
+  BC_TRY(where, store::parse_url(c.store));
+  control_plane_options o;
+  if (!c.kafka_brokers.empty()) {
+    BC_TRY(publisher, publisher_of(c));
+    o.publisher = std::move(publisher);
+  }
+  BC_TRY(opened, store::open(where, time));
+  o.store = std::move(opened);
+  const auto shown = store::shown(where);
+  BC_TRY(keys, load_keys(*o.store.journal, secret));
+  if (!keys)
+    return fail(
+        errc::invalid_state,
+        "the store has no keys; run: better-compute pki init --store " + shown);
+  o.keys = keys;
+  BC_TRY(root, find_root_tenant(*o.store.journal));
+  if (!root)
+    return fail(errc::invalid_state,
+                "the store has no root tenant; run: better-compute "
+                "credentials bootstrap --store " +
+                    shown + " --out FILE");
+  o.root_tenant = *root;
+  o.source = c.source;
+  o.certificate_lifetime = c.certificate_lifetime;
+  o.workers = static_cast<int>(c.workers);
+  return o;
+}
+
+/// What listens, ended before what it stands on.
+struct process {
+  std::unique_ptr<control_plane> plane;
+  std::unique_ptr<gateway::relay_listener> relay;
+  std::unique_ptr<gateway::http_server> api;
+  std::unique_ptr<gateway::http_server> probes;
+
+  // Gateways are told first, so that they ask another process.
+  void stop() {
+    if (relay)
+      relay->stop(stop_grace);
+    if (api)
+      api->stop(stop_grace);
+    if (plane)
+      plane->stop(stop_grace);
+    if (probes)
+      probes->stop(seconds{1});
+  }
+  ~process() { stop(); }
+};
+
+result<void> start_relay(process& p, const serve_config& c,
+                         std::shared_ptr<const pki::key_bundle> keys) {
+  gateway::relay_listener_options o;
+  o.address = c.relay.address;
+  o.port = static_cast<std::uint16_t>(c.relay.port);
+  o.keys = std::move(keys);
+  o.names = c.relay_names;
+  BC_TRY(relay, gateway::start_relay_listener(std::move(o), p.plane->joins()));
+  p.relay = std::move(relay);
+  return ok();
+}
+
+gateway::well_known document_of(const serve_config& c,
+                                std::shared_ptr<const pki::key_bundle> keys) {
+  gateway::well_known w;
+  w.version = version;
+  w.keys = std::move(keys);
+  if (!c.gateway_url.empty())
+    w.gateway_url = c.gateway_url;
+  w.gateway_server_name = c.gateway_server_name;
+  return w;
+}
+
+result<void> start_listeners(process& p, const serve_config& c,
+                             std::shared_ptr<const pki::key_bundle> keys) {
+  BC_TRY(tls, read_identity(c.api_tls));
+  BC_TRYV(start_relay(p, c, keys));
+  listener_options where;
+  where.address = c.api.address;
+  where.port = static_cast<std::uint16_t>(c.api.port);
+  where.tls = tls;
+  where.connections = raise_connection_limit(2);
+  BC_TRY(api, start_api_listener(std::move(where), *p.plane,
+                                 document_of(c, std::move(keys))));
+  p.api = std::move(api);
+  if (c.metrics.port >= 0) {
+    auto* plane = p.plane.get();
+    BC_TRY(probes, start_probe_listener(
+                       c.metrics.address, c.metrics.port,
+                       [plane] { return plane->ready(); },
+                       [plane] { return plane->metrics(); }));
+    p.probes = std::move(probes);
+  }
+  return ok();
+}
+
+// One line on standard output, for who started it.
+void say_ready(const process& p, const serve_config& c) {
+  auto line = std::string{"Ready: API "} +
+              (c.api_tls.certificate.empty() ? "http://" : "https://") +
+              gateway::authority_of(c.api.address, p.api->port()) + ", relay " +
+              gateway::authority_of(c.relay.address, p.relay->port());
+  if (p.probes)
+    line += ", metrics http://" +
+            gateway::authority_of(c.metrics.address, p.probes->port());
+  std::puts(line.c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+result<int> run(const serve_config& c) {
+  log_to_standard_error(c.log_level);
+  keep_secrets_out_of_dumps();
+  if (!arm_from_environment())
+    return fail(errc::invalid_config, "BC_FAULTS names an unknown point");
+  stop_signals signals;
+  bc::system_clock time;
+  BC_TRY(options, open_deployment(c, time));
+  spdlog::info("store {}, root tenant {}", store::shown(options.store.where),
+               options.root_tenant.str());
+  auto keys = options.keys;
+  process p;
+  BC_TRY(plane, control_plane::start(std::move(options)));
+  p.plane = std::move(plane);
+  BC_TRYV(start_listeners(p, c, keys));
+  say_ready(p, c);
+  notify_manager("READY=1");
+
+  signals.wait();
+  signals.unblock();
+  spdlog::info("stopping");
+  notify_manager("STOPPING=1");
+  stop_within(stop_limit);
+  p.stop();
+  spdlog::info("stopped");
+  return done;
+}
+
+}  // namespace bc::serve

@@ -1,0 +1,85 @@
+#include "ops/store/new_incarnation.hpp"
+
+#include "events/journal_stream.hpp"
+#include "ops/serve/first_start.hpp"
+#include "pki/digest.hpp"
+
+#include <unistd.h>
+#include <variant>
+
+namespace bc::store {
+
+namespace {
+
+namespace journal_log = events::journal_log;
+
+constexpr std::size_t page = 1000;
+// Long enough for one append, and over soon if this process dies.
+constexpr seconds lease_time{60};
+
+result<journal_log::state> load(events::journal& journal) {
+  journal_log::state s;
+  for (;;) {
+    BC_TRY(rows, journal.read_stream(events::journal_stream, s.version, page));
+    for (const auto& row : rows) {
+      BC_TRY(e, journal_log::decode(row));
+      s = journal_log::evolve(std::move(s), e);
+    }
+    if (rows.size() < page)
+      return s;
+  }
+}
+
+fault not_done() {
+  return fail(errc::conflict,
+              "the journal was written to meanwhile; nothing was done");
+}
+
+result<std::uint64_t> append(events::journal& journal, const events::batch& b) {
+  auto outcomes = journal.append(std::span{&b, 1});
+  if (outcomes) {
+    const auto* done = std::get_if<events::appended>(&outcomes.value().front());
+    if (done == nullptr)
+      return not_done();
+    return done->events.back().position;
+  }
+  // The fault can leave the outcome open; the store is asked.
+  BC_TRY(found, journal.outcome(b.id));
+  if (!found)
+    return std::move(outcomes).error();
+  return found->events.back().position;
+}
+
+result<incarnation_change> change(events::journal& journal) {
+  BC_TRY(state, load(journal));
+  BC_TRY(head, journal.head());
+  auto now = journal.now();
+  auto fresh = pki::mint<incarnation_id>(now);
+  BC_TRY(decided, journal_log::decide(state, {fresh, head.incarnation, now}));
+  auto b = serve::new_batch(now);
+  events::stream_write write;
+  write.stream = std::string{events::journal_stream};
+  write.expected_version = state.version;
+  for (const auto& e : decided)
+    write.events.push_back(journal_log::encode(e));
+  b.writes.push_back(std::move(write));
+  BC_TRY(position, append(journal, b));
+  return incarnation_change{head.incarnation, fresh, position};
+}
+
+}  // namespace
+
+result<incarnation_change> start_incarnation(events::journal& journal) {
+  auto holder = "new-incarnation pid " + std::to_string(::getpid());
+  BC_TRY(lease, journal.acquire_lease(holder, lease_time));
+  if (!lease)
+    return fail(errc::invalid_state,
+                "a server holds the store's lease; stop every server first "
+                "(one that was killed lets go within a minute)");
+  auto done = change(journal);
+  // Not giving it back costs the next server a minute, no more.
+  static_cast<void>(journal.acquire_lease(holder, seconds{0}));
+  return done;
+}
+
+}  // namespace bc::store
