@@ -86,6 +86,7 @@ class actor_fixture {
     o.readers = {reader};
     o.streams = {writer, reader, &time, page};
     o.max_live = max_live;
+    o.shared = o.streams.shared = journal.is_shared();
     registry = own(actors::spawn_registry(system, std::move(o)));
     caf::anon_send(writer,
                    actors::publish_to<actors::registry_actor>{registry});
@@ -97,6 +98,7 @@ class actor_fixture {
     o.journal = &journal;
     o.on_event = [this](const events::envelope& e) { published.push_back(e); };
     o.lookup_pause = milliseconds{0};
+    o.poll_every = poll_every;
     o.thread = actors::threading::shared;
     return own(actors::spawn_journal_writer(system, std::move(o)));
   }
@@ -105,6 +107,7 @@ class actor_fixture {
   std::unique_ptr<events::journal> store = events::make_memory_journal(time);
   watched_journal journal{*store};
   projections::queries* queries = nullptr;
+  milliseconds poll_every{200};
   std::vector<events::envelope> published;
   caf::actor_system_config config;
   caf::actor_system system{for_testing(config)};

@@ -22,6 +22,8 @@ std::vector<method_case> tenant_methods(api_world& w) {
   auto pool = json_string(w.pool.str());
   auto site = json_string(w.site.str());
   auto on_pool = "compute-pool/" + w.pool.str();
+  auto credential = w.add_credential(w.acme, "ended", {{"*", "*"}});
+  credential.resize(credential.find('.'));
   auto token = w.add_token(w.acme, w.pool, w.site);
   auto node = w.join(w.add_token(w.acme, w.pool, w.site)).id.str();
   return {
@@ -56,6 +58,14 @@ std::vector<method_case> tenant_methods(api_world& w) {
         {"principal", "\"bob\""},
         {"grants", R"([{"action":"compute:credentials:create","resource":)" +
                        json_string("compute-tenant/" + w.acme.str()) + "}]"}}},
+      {"credentials.list",
+       "compute:credentials:read",
+       "compute-tenant/" + w.acme.str(),
+       {{"tenantId", tenant}}},
+      {"credentials.revoke",
+       "compute:credentials:revoke",
+       "compute-tenant/" + w.acme.str(),
+       {{"tenantId", tenant}, {"credentialId", json_string(credential)}}},
       {"joinTokens.create", "compute:join-tokens:create", on_pool,
        w.token_input("access")},
       {"joinTokens.list",

@@ -54,10 +54,12 @@ std::vector<row> rows_for(const std::string& field) {
             {field, "\".a\"", path},   {field, text_of(129), path},
             {field, "\"a*\"", path},   {field, "\"\"", path},
             {field, text_of(128), ""}, {field, "\"rack:b7.u_12\"", ""}};
-  if (field == "siteId" || field == "nodeId" || field == "tokenId") {
-    auto prefix = field == "tokenId"  ? std::string{"jt_"}
-                  : field == "siteId" ? std::string{"site_"}
-                                      : std::string{"node_"};
+  if (field == "siteId" || field == "nodeId" || field == "tokenId" ||
+      field == "credentialId") {
+    auto prefix = field == "tokenId"        ? std::string{"jt_"}
+                  : field == "credentialId" ? std::string{"bck_"}
+                  : field == "siteId"       ? std::string{"site_"}
+                                            : std::string{"node_"};
     return {{field, "7", path},
             {field, json_string(prefix + std::string(25, '0')), path},
             {field, json_string(prefix + std::string(53, '0')), path},
@@ -168,7 +170,15 @@ TEST_CASE("api inputs: fields that every list, get and create share") {
              {{"tenantId", tenant}, {"nodeId", json_string(node)}},
              {"tenantId", "nodeId"}, {"tenantId", "nodeId"});
   try_common(w, key, "events.list", {{"tenantId", tenant}},
-             {"tenantId", "limit"}, {"tenantId"});
+             {"tenantId", "limit"}, {});
+  try_common(w, key, "credentials.list", {{"tenantId", tenant}},
+             {"tenantId", "forTenantId", "limit"}, {"tenantId"});
+  auto ended = w.add_credential(w.acme, "ended", {{"*", "*"}});
+  try_common(w, key, "credentials.revoke",
+             {{"tenantId", tenant},
+              {"credentialId", json_string(ended.substr(0, ended.find('.')))}},
+             {"tenantId", "forTenantId", "credentialId"},
+             {"tenantId", "credentialId"});
 }
 
 TEST_CASE("api inputs: cursors are ids of their own kind") {
@@ -207,6 +217,13 @@ TEST_CASE("api inputs: cursors are ids of their own kind") {
             {"cursor", json_string("inc_" + zeros + "-1"), "/cursor"},
             {"cursor", json_string(w.env->incarnation + "-1"), ""},
             {"cursor", "\"0\"", ""},
+            {"cursor", "\"head\"", ""},
+            {"cursor", "\"tail\"", "/cursor"},
+            {"correlation", "7", "/correlation"},
+            {"correlation", "\"\"", "/correlation"},
+            {"correlation", "\"a b\"", "/correlation"},
+            {"correlation", text_of(129), "/correlation"},
+            {"correlation", text_of(128), ""},
             {"type", "\"Node.Joined\"", "/type"},
             {"type", "\"no.such\"", "/type"},
             {"type", "\"security.join-token.redeemed\"", "/type"},

@@ -138,7 +138,7 @@ void admits_exactly_fifty(join_world& w, const minted& token,
   REQUIRE(positions.size() == all.size());
   for (std::size_t i = 0; i < positions.size(); ++i)
     CHECK(positions[i] == before + i + 1);
-  CHECK(store.verify(events::moves_of).has_value());
+  CHECK(store.verify({events::moves_of}).has_value());
 }
 
 minted token_of_fifty(join_world& w) {

@@ -9,7 +9,7 @@
 namespace bc::test {
 
 /// Read models of tenants and nodes alone, one row a page.
-class sample_queries final : public projections::queries {
+class sample_queries : public projections::queries {
  public:
   void add_tenant(std::string id) {
     projections::tenant_row row;
@@ -57,6 +57,11 @@ class sample_queries final : public projections::queries {
       std::string_view, std::string_view) override {
     return std::vector<projections::certificate_row>{};
   }
+  result<projections::page<projections::credential_row>> list_credentials(
+      std::string_view, std::string_view, int) override {
+    return projections::page<projections::credential_row>{};
+  }
+  result<std::uint64_t> position() override { return 0; }
 
  private:
   // In id order, whatever the order they were added in.

@@ -46,15 +46,25 @@ class watched_journal final : public events::journal {
     ++pages_read;
     if (lose_reads)
       return fail(errc::unavailable, "the store does not answer");
-    return inner_.read_stream(stream, after, limit);
+    auto page = inner_.read_stream(stream, after, limit);
+    if (after_page)
+      after_page();
+    return page;
   }
   result<std::vector<events::envelope>> read_all(std::uint64_t after,
                                                  std::size_t limit) override {
+    ++tails_read;
+    if (before_tail)
+      before_tail();
     if (lose_reads)
       return fail(errc::unavailable, "the store does not answer");
     return inner_.read_all(after, limit);
   }
-  result<events::head_row> head() override { return inner_.head(); }
+  result<events::head_row> head() override {
+    if (lose_reads)
+      return fail(errc::unavailable, "the store does not answer");
+    return inner_.head();
+  }
   result<events::limiter_row> read_limiter(std::string_view stream) override {
     ++rows_read;
     return inner_.read_limiter(stream);
@@ -69,30 +79,50 @@ class watched_journal final : public events::journal {
   }
   result<std::optional<events::snapshot>> load_snapshot(
       std::string_view stream) override {
+    ++snapshots_read;
     return inner_.load_snapshot(stream);
   }
   result<void> save_snapshot(std::string_view stream,
                              const events::snapshot& s) override {
+    ++snapshots_saved;
+    if (lose_snapshots)
+      return fail(errc::unavailable, "the snapshot is not kept");
     return inner_.save_snapshot(stream, s);
   }
   result<std::optional<events::lease>> acquire_lease(std::string_view holder,
                                                      seconds ttl) override {
+    ++leases_asked;
+    if (lose_leases)
+      return fail(errc::unavailable, "the store does not answer");
     return inner_.acquire_lease(holder, ttl);
   }
-  result<void> verify(const events::effect_function& effects) override {
-    return inner_.verify(effects);
+  result<void> add_checkpoint(const events::checkpoint& c,
+                              std::uint64_t epoch) override {
+    return inner_.add_checkpoint(c, epoch);
+  }
+  result<std::vector<events::checkpoint>> read_checkpoints(
+      std::uint64_t after_position, std::size_t limit) override {
+    return inner_.read_checkpoints(after_position, limit);
+  }
+  result<void> verify(const events::verify_request& against) override {
+    return inner_.verify(against);
   }
   time_point now() const override { return inner_.now(); }
+  bool is_shared() const override { return shared; }
 
   [[nodiscard]] std::vector<std::size_t> groups() const {
     std::lock_guard lock{mutex_};
     return groups_;
   }
 
-  std::function<void()> before_append;
+  std::function<void()> before_append, before_tail, after_page;
+  std::atomic<bool> shared = false;  // as a store of several processes is
   std::atomic<bool> lose_appends = false, lose_answers = false,
-                    lose_outcomes = false, lose_reads = false;
-  std::atomic<int> lookups = 0, pages_read = 0, rows_read = 0, drops_added = 0;
+                    lose_outcomes = false, lose_reads = false,
+                    lose_snapshots = false, lose_leases = false;
+  std::atomic<int> lookups = 0, pages_read = 0, rows_read = 0, drops_added = 0,
+                   tails_read = 0, snapshots_read = 0, snapshots_saved = 0,
+                   leases_asked = 0;
 
  private:
   events::journal& inner_;

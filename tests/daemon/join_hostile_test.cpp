@@ -124,3 +124,41 @@ TEST_CASE("join: an unsigned failure does not cost the answer (case 14)") {
   CHECK(w.join().exit_code == join_exit::joined);
   CHECK(w.gateway.requests[0].csr == w.gateway.requests[1].csr);
 }
+
+TEST_CASE("join: an answer to a swapped CSR is refused (cases 82, 176)") {
+  world w;
+  auto mallory = pki::private_key::generate();
+  auto swapped = [&](wire::join_request r) {
+    r.csr = pki::build_csr(mallory);
+    return r;
+  };
+  std::string check;
+  SECTION("its signed time is bound to the CSR the service saw") {
+    check = "signature";
+    w.gateway.script.push_back([&](auto& g, const auto& r) {
+      return g.answered(g.joined(swapped(r)));
+    });
+  }
+  SECTION("a time of ours grafted on: the body names the CSR") {
+    check = "csr_sha256";
+    w.gateway.script.push_back([&](auto& g, const auto& r) {
+      auto a = g.joined(swapped(r));
+      g.add_time(a, r.csr);
+      return g.answered(a);
+    });
+  }
+  SECTION("our hash in the body, another's certificate: the key is not ours") {
+    check = "key";
+    w.gateway.script.push_back([&](auto& g, const auto& r) {
+      auto body = g.joined_body(swapped(r));
+      auto digest = pki::sha256(r.csr);
+      body.csr_sha256 = {digest.begin(), digest.end()};
+      return g.answered(g.signed_answer(wire::join_answer::kind::joined,
+                                        wire::encode(body), r));
+    });
+  }
+  auto outcome = w.join();
+  CHECK(outcome.exit_code == join_exit::untrusted);
+  CHECK_THAT(outcome.message, Catch::Contains(check));
+  CHECK_FALSE(fs::exists(w.folder / "data/identity.json"));
+}

@@ -17,32 +17,26 @@ import uuid
 WAIT = 60
 
 
-class Dev:
-    """`better-compute dev` in a folder, until stop()."""
+class Program:
+    """A program that runs until stop(); what it prints is read."""
 
-    def __init__(self, programs, data, *options, env=None, cwd=None):
-        self.programs = pathlib.Path(programs)
-        self.data = pathlib.Path(data)
+    def __init__(self, command, env=None, cwd=None, log=None):
         self.lines = []
         self._queue = queue.Queue()
         self.process = subprocess.Popen(
-            [self.programs / "better-compute", "dev", "--data", self.data,
-             "--api-port", "0", "--gateway-port", "0", *options],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            command, stdout=subprocess.PIPE,
+            stderr=log or subprocess.STDOUT, text=True,
             env=dict(os.environ, **(env or {})), cwd=cwd)
-        threading.Thread(target=self._read, daemon=True).start()
-        ready = self.wait_for(r"Ready: API (\S+), gateway (\S+)")
-        self.url, self.gateway = ready.group(1), ready.group(2)
-        text = "\n".join(self.lines)
-        self.tenant = re.search(r"tenant\s+(ten_\w+)", text).group(1)
-        self.pool = re.search(r"pool\s+(pool_\w+)", text).group(1)
-        self.site = re.search(r"site\s+(site_\w+)", text).group(1)
+        # Its own, should the program be started again.
+        threading.Thread(target=self._read, daemon=True,
+                         args=(self.process.stdout, self._queue)).start()
 
-    def _read(self):
-        for line in self.process.stdout:
-            self._queue.put(line.rstrip("\n"))
-        self._queue.put(None)
-        self.process.stdout.close()
+    @staticmethod
+    def _read(lines, to):
+        for line in lines:
+            to.put(line.rstrip("\n"))
+        to.put(None)
+        lines.close()
 
     def wait_for(self, pattern):
         """The first match of a line, past or to come."""
@@ -63,14 +57,32 @@ class Dev:
         raise AssertionError(f"no line like {pattern!r} in:\n" +
                              "\n".join(self.lines))
 
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Dev(Program):
+    """`better-compute dev` in a folder, until stop()."""
+
+    def __init__(self, programs, data, *options, env=None, cwd=None):
+        self.programs = pathlib.Path(programs)
+        self.data = pathlib.Path(data)
+        super().__init__(
+            [self.programs / "better-compute", "dev", "--data", self.data,
+             "--api-port", "0", "--gateway-port", "0", *options],
+            env=env, cwd=cwd)
+        ready = self.wait_for(r"Ready: API (\S+), gateway (\S+)")
+        self.url, self.gateway = ready.group(1), ready.group(2)
+        text = "\n".join(self.lines)
+        self.tenant = re.search(r"tenant\s+(ten_\w+)", text).group(1)
+        self.pool = re.search(r"pool\s+(pool_\w+)", text).group(1)
+        self.site = re.search(r"site\s+(site_\w+)", text).group(1)
+
     def stop(self):
         self.process.send_signal(signal.SIGINT)
         code = self.process.wait(timeout=10)
         assert code == 0, f"dev ended with {code}"
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
 
     def cli(self, *arguments, code=0):
         """Runs better-compute; its standard output, or its error text when

@@ -106,6 +106,10 @@ std::vector<sample> samples() {
                                now,
                                std::string(64, 'd')}),
        stream_of(fixed_id<credential_id>(6))},
+      {"security.credential.revoked",
+       credential::encode(
+           credential::revoked{fixed_id<credential_id>(6), "operator", now}),
+       stream_of(fixed_id<credential_id>(6))},
       {"security.join-token.created", join_token::encode(token()),
        token_stream},
       {"security.join-token.created.hosted", join_token::encode(hosted),
@@ -186,7 +190,8 @@ TEST_CASE("catalog: a schema names exactly the fields that may leave") {
     for (auto f : t.public_fields)
       allowed.emplace(f);
     CHECK(in_schema == allowed);
-    CHECK(schema["additionalProperties"].IsFalse());
+    // A consumer that holds events to today's schema takes tomorrow's too.
+    CHECK(!schema.HasMember("additionalProperties"));
   }
 }
 
@@ -210,7 +215,7 @@ TEST_CASE("catalog: a schema refuses what is not of its form") {
   CHECK(!fits("\"nodeId\":\"node_", "\"nodeId\":\"NODE_"));
   CHECK(!fits(std::string(64, 'a'), std::string(63, 'a')));
   CHECK(!fits("\"reclaim\":false,", ""));
-  CHECK(!fits("\"reclaim\":", "\"more\":1,\"reclaim\":"));
+  CHECK(fits("\"reclaim\":", "\"more\":1,\"reclaim\":"));
 }
 
 TEST_CASE("catalog: the refusal schema knows every reason, and no other") {

@@ -102,6 +102,8 @@ TEST_CASE("codec: the other streams come back as they were") {
     for (auto n = random.below(3); n > 0; --n)
       c.grants.push_back({random.text(), random.text()});
     CHECK(through(c, credential::encode, credential::decode) == c);
+    credential::revoked cr{c.id, random.text(), random.time()};
+    CHECK(through(cr, credential::encode, credential::decode) == cr);
     refusal::refused r{"join-token",
                        "join:csr",
                        random.coin() ? "node" : "",

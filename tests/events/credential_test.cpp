@@ -72,3 +72,34 @@ TEST_CASE("credential: the bearer form and its secret") {
     CHECK(!cr::parse_bearer(bad));
   }
 }
+
+TEST_CASE("credential: revoked once, for ever") {
+  auto id = fixed_id<credential_id>(1);
+  const auto at = time_point{} + seconds{100};
+  cr::state s;
+  auto unknown = cr::decide(s, cr::revoke{at});
+  REQUIRE(!unknown);
+  CHECK(unknown.error().code == errc::not_found);
+
+  s = cr::evolve(s, cr::created{id, fixed_id<tenant_id>(1), "ci", {}, {}, ""});
+  auto decided = cr::decide(s, cr::revoke{at});
+  REQUIRE(decided);
+  REQUIRE(decided.value().size() == 1);
+  CHECK(std::get<cr::revoked>(decided.value().front()) ==
+        cr::revoked{id, "ci", at});
+
+  s = cr::evolve(s, decided.value().front());
+  CHECK(s.version == 2);
+  CHECK(s.revoked_at == at);
+  CHECK(s.credential->principal == "ci");
+  auto again = cr::decide(s, cr::revoke{at + seconds{1}});
+  REQUIRE(again);
+  CHECK(again.value().empty());
+  // What does not fit changes the version alone.
+  s = cr::evolve(s, cr::revoked{id, "ci", at + seconds{9}});
+  CHECK(s.version == 3);
+  CHECK(s.revoked_at == at);
+  s = cr::evolve(s, cr::created{id, fixed_id<tenant_id>(2), "eve", {}, {}, ""});
+  CHECK(s.credential->principal == "ci");
+  CHECK(cr::evolve({}, cr::revoked{id, "ci", at}).revoked_at == std::nullopt);
+}

@@ -139,21 +139,21 @@ TEMPLATE_TEST_CASE("journal: verify reports moves the events do not allow",
   check_verifies(*s.store);
   CHECK(s->verify({}));
   auto none =
-      s->verify([](const envelope&) -> result<moves> { return moves{}; });
+      s->verify({[](const envelope&) -> result<moves> { return moves{}; }});
   REQUIRE_FALSE(none);
   CHECK(none.error().code == errc::internal);
   CHECK_THAT(none.error().message, Catch::Contains("claim hw:1"));
-  auto twice = s->verify([](const envelope& e) -> result<moves> {
+  auto twice = s->verify({[](const envelope& e) -> result<moves> {
     auto m = moves_in(e).value();
     if (e.position == 1)
       m.budgets.push_back(spend("jt", 2));
     return m;
-  });
+  }});
   REQUIRE_FALSE(twice);
   CHECK_THAT(twice.error().message, Catch::Contains("row 1 overspends"));
-  auto unknown = s->verify([](const envelope&) -> result<moves> {
+  auto unknown = s->verify({[](const envelope&) -> result<moves> {
     return fail(errc::internal, "unknown event type x");
-  });
+  }});
   REQUIRE_FALSE(unknown);
   CHECK_THAT(unknown.error().message,
              Catch::Contains("row 1 cannot be folded: unknown event type"));

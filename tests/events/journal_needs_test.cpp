@@ -122,7 +122,7 @@ TEMPLATE_TEST_CASE("journal: a claim expires by the store's clock", "[journal]",
 }
 
 TEMPLATE_TEST_CASE("journal: a claim forgotten after its end changes nothing",
-                   "[journal]", memory_store, sqlite_store) {
+                   "[journal]", JOURNAL_STORES) {
   TestType s;
   won(append(*s.store, one("n:1", claiming(take("proof:1", start + 120s)))));
   won(append(*s.store, one("n:1", claiming(take("hw:1")))));

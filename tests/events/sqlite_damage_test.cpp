@@ -43,7 +43,7 @@ void fill(sqlite_store& s) {
 }
 
 std::string verify_fails(journal& j) {
-  auto done = j.verify(moves_in);
+  auto done = j.verify({moves_in});
   REQUIRE_FALSE(done);
   CHECK(done.error().code == errc::internal);
   return done.error().message;

@@ -10,11 +10,11 @@ namespace {
 // Counts events by stream; does not like some data.
 class counter final : public inline_projector {
  public:
-  result<void> prepare(sqlite::connection& db) override {
+  result<void> prepare(sql::connection& db, journal&) override {
     return db.execute(
         "create table if not exists counts (stream text primary key, n int)");
   }
-  result<void> apply(sqlite::connection& db, const envelope& e) override {
+  result<void> apply(sql::connection& db, const envelope& e) override {
     ++calls;
     BC_TRY(insert,
            db.prepare("insert into counts values (?, 1) on conflict (stream) "
@@ -26,7 +26,12 @@ class counter final : public inline_projector {
       return fail(errc::unavailable, "the disk is full");
     return ok();
   }
+  result<void> finish(sql::connection&, std::uint64_t position) override {
+    finished.push_back(position);
+    return ok();
+  }
   int calls = 0;
+  std::vector<std::uint64_t> finished;
 };
 
 std::int64_t count(const std::string& path, const std::string& stream) {
@@ -43,6 +48,7 @@ TEST_CASE("sqlite projector: its writes commit with the event", "[sqlite]") {
   s.reopen(&projector);
   append(*s.store, {one("a:1"), one("a:1", event(), 9), one("a:1")});
   CHECK(projector.calls == 2);
+  CHECK(projector.finished == std::vector<std::uint64_t>{2});
   CHECK(count(s.path, "a:1") == 2);
   arm(fault_point::store_before_commit, fault_action::error);
   CHECK_FALSE(s->append(std::vector{one("a:1")}));

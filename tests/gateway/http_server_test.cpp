@@ -163,10 +163,10 @@ TEST_CASE(
       std::string{"POST /x HTTP/1.1\nHost: h\nContent-Length: 3\n\nabc"},
       std::string{"POST /x HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
                   "\r\n"},
-      std::string{"GET x HTTP/1.1\r\n\r\n"},
-      std::string{"GET http://h/ HTTP/1.1\r\n\r\n"},
+      std::string{"GET x HTTP/1.1\r\nHost: h\r\n\r\n"},
+      std::string{"GET http://h/ HTTP/1.1\r\nHost: h\r\n\r\n"},
       std::string{"GET / HTTP/2.0\r\n\r\n"},
-      std::string{"GET / HTTP/1.1\r\nno colon\r\n\r\n"},
+      std::string{"GET / HTTP/1.1\r\nHost: h\r\nno colon\r\n\r\n"},
       std::string{"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello", 16},
       std::string{"\r\n\r\n\r\n\r\n"},
   }));
@@ -217,8 +217,9 @@ TEST_CASE(
   server_options options;
   options.read_timeout = milliseconds{200};
   auto server = serve(options);
-  auto part = GENERATE(as<std::string>{}, "", "GET / HTTP/1.1\r\nHos",
-                       "POST / HTTP/1.1\r\nContent-Length: 100\r\n\r\n");
+  auto part =
+      GENERATE(as<std::string>{}, "", "GET / HTTP/1.1\r\nHos",
+               "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n");
   raw_socket client{server->port()};
   client.send(part);
   if (!part.empty()) {

@@ -36,7 +36,7 @@ http_response ask(const http_handler& handler, const std::string& method,
                   const std::string& path, const std::string& body = {},
                   std::map<std::string, std::string> headers = {}) {
   std::vector<http_response> answers;
-  handler({method, path, "", std::move(headers), body},
+  handler({method, path, "", std::move(headers), body, "", ""},
           [&](http_response r) { answers.push_back(std::move(r)); });
   REQUIRE(answers.size() == 1);
   CHECK(request_id::parse(answers[0].headers.at("x-request-id")));
@@ -103,7 +103,13 @@ TEST_CASE("routes: other paths of the API are NOT_FOUND and reach nobody") {
       "/api/compute/no%64es/list", "/api/computenodes/list",
       "/API/compute/nodes/list", "//api/compute/nodes/list",
       "/api/compute/nodes/li-st", "/v1/join", "/healthz/",
-      "/api/compute/.well-known/other", "/.well-known/better-compute");
+      "/api/compute/.well-known/other", "/.well-known/better-compute",
+      "/metrics", "/asyncapi.json", "/api/compute/schemas/events/",
+      "/api/compute/schemas/events/.json",
+      "/api/compute/schemas/events/node.joined",
+      "/api/compute/schemas/events/pki.initialized.json",
+      "/api/compute/schemas/events/../api/events.list.json",
+      "/api/compute/schemas/api/events.list.json");
   auto method = GENERATE(as<std::string>{}, "GET", "HEAD", "POST");
   CAPTURE(path, method);
   check_error(ask(handler, method, path), 404, "NOT_FOUND");
@@ -124,6 +130,12 @@ TEST_CASE("routes: a known path with another method is 405") {
   check(ask(at_api, "POST", "/healthz"), "GET, HEAD");
   check(ask(at_api, "POST", "/api/compute/.well-known/better-compute"),
         "GET, HEAD");
+  check(ask(at_api, "POST", "/readyz"), "GET, HEAD");
+  check(ask(at_api, "POST", "/api/compute/asyncapi.json"), "GET, HEAD");
+  check(ask(at_api, "POST", "/api/compute/schemas/events/node.joined.json"),
+        "GET, HEAD");
+  check(ask(at_api, "POST", "/api/compute/events/stream"), "GET");
+  check(ask(at_api, "HEAD", "/api/compute/events/stream"), "GET");
   check(ask(at_daemons, "GET", "/v1/join"), "POST");
   check(ask(at_daemons, "POST", "/healthz"), "GET, HEAD");
   CHECK(api.calls.empty());
@@ -145,6 +157,62 @@ TEST_CASE("routes: health and the well-known document") {
     CHECK(known.status == 200);
     CHECK(known.body == well_known_document(document));
   }
+}
+
+TEST_CASE("routes: readiness and metrics are what the server says they are") {
+  fake_api api;
+  fake_joins joins;
+  CHECK(ask(make_api_handler(api, {}), "GET", "/readyz").status == 200);
+  CHECK(ask(make_daemon_handler(joins), "GET", "/readyz").status == 200);
+  bool ready = true;
+  auto readyz = [&] {
+    return ready ? readiness{} : readiness{false, R"({"status":"no journal"})"};
+  };
+  api_extras extras;
+  extras.readyz = readyz;
+  extras.metrics = [] { return std::string{"a 1\n"}; };
+  auto at_api = make_api_handler(api, {}, extras);
+  auto at_daemons = make_daemon_handler(joins, {readyz});
+  for (bool now : {true, false}) {
+    ready = now;
+    for (const auto& handler : {at_api, at_daemons}) {
+      auto answer = ask(handler, "GET", "/readyz");
+      CHECK(answer.status == (now ? 200 : 503));
+      CHECK(answer.body == readyz().body);
+      // Alive all the same.
+      CHECK(ask(handler, "GET", "/healthz").status == 200);
+    }
+  }
+  std::optional<http_response> metrics;
+  at_api({"GET", "/metrics", "", {}, "", "", ""},
+         [&](http_response r) { metrics = std::move(r); });
+  REQUIRE(metrics);
+  CHECK(metrics->status == 200);
+  CHECK(metrics->body == "a 1\n");
+  CHECK(metrics->content_type.starts_with("text/plain; version=0.0.4"));
+}
+
+TEST_CASE("routes: the event stream is the API's events.list, refusals too") {
+  fake_api api;
+  auto answer =
+      ask(make_api_handler(api, {}), "GET", "/api/compute/events/stream");
+  CHECK(answer.status == 409);
+  REQUIRE(api.calls.size() == 1);
+  CHECK(api.calls[0].group == "events");
+  CHECK(api.calls[0].request_id == answer.headers.at("x-request-id"));
+}
+
+TEST_CASE("routes: a client certificate that was verified reaches the joins") {
+  fake_joins joins;
+  auto handler = make_daemon_handler(joins);
+  http_request request;
+  request.method = "POST";
+  request.path = "/v1/join";
+  request.client_certificate = "der";
+  handler(request, [](const http_response&) {});
+  ask(handler, "POST", "/v1/join");
+  CHECK(joins.calls.at(0).client_certificate == "der");
+  CHECK(joins.calls.at(1).client_certificate.empty());
 }
 
 TEST_CASE("routes: a join reaches the join port with the request id") {

@@ -50,7 +50,8 @@ handshake_result shake(std::uint16_t port, int max_version,
     return out;
   out.version = SSL_get_version(ssl.get());
   out.group = static_cast<int>(SSL_get_negotiated_group(ssl.get()));
-  std::string request = "GET / HTTP/1.1\r\nConnection: close\r\n\r\n";
+  std::string request =
+      "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
   SSL_write(ssl.get(), request.data(), static_cast<int>(request.size()));
   char c = 0;
   while (SSL_read(ssl.get(), &c, 1) == 1) {

@@ -258,7 +258,8 @@ TEST_CASE("arguments: pki without its secret is a usage error each time",
   for (auto words : std::vector<std::vector<std::string>>{
            {"pki", "init", "--trust-domain", "a.example"},
            {"pki", "show"},
-           {"pki", "issue-gateway", "--san", "gw.example.com"}}) {
+           {"pki", "issue-gateway", "--name", "gw.example.com", "--out-dir",
+            bundle + ".gateway"}}) {
     words.insert(words.end(), {"--bundle", bundle});
     auto got = sh.run(words);
     CHECK(got.exit_code == cli::usage);
@@ -267,31 +268,31 @@ TEST_CASE("arguments: pki without its secret is a usage error each time",
   CHECK_FALSE(fs::exists(bundle));
 }
 
-TEST_CASE("arguments: issue-gateway leaves both files or none, and says so",
+TEST_CASE("arguments: issue-gateway leaves every file or none, and says so",
           "[ops][arguments]") {
   shell sh{""};
   auto bundle = sh.folder + "/bundle";
-  auto key = sh.folder + "/key";
-  auto cert = sh.folder + "/cert";
+  auto made = sh.folder + "/gateway";
   ::setenv("BETTER_COMPUTE_SECRET", "0123456789abcdef", 1);
   REQUIRE(
       sh.run({"pki", "init", "--trust-domain", "a.example", "--bundle", bundle})
           .exit_code == cli::done);
   std::vector<std::string> issue{
-      "pki",      "issue-gateway", "--san", "gw.example.com", "--bundle",
-      bundle,     "--out-cert",    cert,    "--out-key",      key,
-      "--output", "json"};
-  std::ofstream{cert} << "mine";
+      "pki",  "issue-gateway", "--name", "gw.example.com", "--bundle",
+      bundle, "--out-dir",     made,     "--output",       "json"};
+  std::ofstream{made} << "mine";
   CHECK(sh.run(issue).exit_code == cli::refused);
-  CHECK_FALSE(fs::exists(key));
-  fs::remove(cert);
+  CHECK(fs::is_regular_file(made));
+  fs::remove(made);
   auto got = sh.run(issue);
   CHECK(got.exit_code == cli::done);
   auto said = json::parse_object(got.out);
   REQUIRE(said);
-  CHECK(json::reader{said.value()}.text("keyFile").value() == key);
-  CHECK(fs::exists(cert));
-  CHECK(fs::exists(key));
+  CHECK(json::reader{said.value()}.text("servingKeyFile").value() ==
+        made + "/serving.key");
+  for (const auto* name : {"serving.crt", "serving.key", "internal.crt",
+                           "internal.key", "internal-ca.crt", "node-ca.crt"})
+    CHECK(fs::exists(made + "/" + name));
   ::setenv("BETTER_COMPUTE_SECRET", "0123456789abcdeX", 1);
   auto wrong = sh.run({"pki", "show", "--bundle", bundle});
   CHECK(wrong.exit_code == cli::refused);

@@ -72,7 +72,8 @@ TEST_CASE("rebuild: starts anew over what a cut-off one left") {
   auto sum = f.checksum();
   auto tables = ask(*f.connect(), layout);
   REQUIRE(f.connect()->execute(
-      projections::creation_script(projections::shadow_suffix) +
+      projections::creation_script(sql::dialect::sqlite,
+                                   projections::shadow_suffix) +
       "insert into tenants__new values ('ten_x', 'left', 0, 0);"));
   rebuild(f);
   CHECK(f.checksum() == sum);

@@ -6,6 +6,9 @@
 #include "events/memory_journal.hpp"
 #include "events/sqlite_journal.hpp"
 #include "pki/digest.hpp"
+#ifdef BC_TEST_ON_POSTGRES
+#include "tests/support/postgres_store.hpp"
+#endif
 
 #include <catch2/catch.hpp>
 
@@ -82,7 +85,13 @@ struct sqlite_store {
   journal* operator->() const { return store.get(); }
 };
 
+/// The stores the suite runs on: this program's, or those of postgres_tests,
+/// which is built of the same files.
+#ifdef BC_TEST_ON_POSTGRES
+#define JOURNAL_STORES postgres_store
+#else
 #define JOURNAL_STORES memory_store, sqlite_store
+#endif
 
 inline claim_move take(std::string claim,
                        std::optional<time_point> until = std::nullopt) {
@@ -210,7 +219,7 @@ inline std::vector<envelope> everything(journal& j) {
 }
 
 inline void check_verifies(journal& j) {
-  auto done = j.verify(moves_in);
+  auto done = j.verify({moves_in});
   if (!done)
     FAIL(done.error().message);
 }

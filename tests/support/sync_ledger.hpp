@@ -104,6 +104,8 @@ class sync_ledger : public actors::ledger {
     done(read(*queries_));
   }
 
+  void after(milliseconds, std::function<void()> run) override { run(); }
+
   [[nodiscard]] time_point now() const override { return time_.now(); }
 
  private:

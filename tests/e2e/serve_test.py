@@ -1,0 +1,309 @@
+"""Two API processes on one Postgres behind gateways (spec: DESIGN sections 3
+and 7; the field cases 157, 159, 162, 180)."""
+import concurrent.futures
+import json
+import re
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import harness
+from deployment import ROOT, Deployment, get, wait_until
+from harness import Machine
+
+PARALLEL_JOINS = 300
+MAX_USES = 100
+REFUSALS_A_MINUTE = 60
+
+
+class Crowd:
+    """Machines that join one after the other, each until it is in, on threads
+    of their own, until stop()."""
+
+    def __init__(self, folder, gateway, token, threads=6):
+        self.folder, self.gateway, self.token = folder, gateway, token
+        self.joined, self.retries, self.broken = [], 0, []
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._threads = [threading.Thread(target=self._run, args=(n,))
+                         for n in range(threads)]
+        for t in self._threads:
+            t.start()
+
+    def _run(self, thread):
+        number = 0
+        while not self._stop.is_set():
+            number += 1
+            self._one(Machine(self.folder / f"m{thread}-{number}"))
+
+    def _one(self, machine):
+        deadline = time.monotonic() + 120
+        while True:
+            code, out, err = machine.join(self.gateway, self.token)
+            with self._lock:
+                if code == 0:
+                    self.joined.append(re.search(r"node_\w+", out)[0])
+                    return
+                self.retries += 1
+                # 3: unreachable, 8: the service cannot do it now. Anything
+                # else is no answer a machine should get here.
+                if code not in (3, 8) or time.monotonic() > deadline:
+                    self.broken.append((code, out + err))
+                    return
+
+    def count(self):
+        with self._lock:
+            return len(self.joined)
+
+    def stop(self):
+        self._stop.set()
+        for t in self._threads:
+            t.join()
+
+
+class ServeTest(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.d = Deployment(self.programs, self.folder)
+        self.addCleanup(self.d.remove)
+
+    def tearDown(self):
+        # What runs ends before its folder goes.
+        self.doCleanups()
+        super().tearDown()
+
+    def deploy(self, *options):
+        """Two API processes, a pool, and nothing that joins yet."""
+        self.api1 = self.d.api("api-1", *options)
+        self.api2 = self.d.api("api-2", *options)
+        self.d.make_pool(self.api1)
+
+    def gateway(self, name, *apis):
+        gateway = self.d.gateway(name, apis)
+        wait_until(gateway.is_ready, f"{name} has an API process")
+        return gateway
+
+    def nodes(self, api):
+        return {n["id"] for n in self.d.items(api, "nodes/list")}
+
+    def uses_left(self, api, token):
+        tokens = self.d.items(api, "joinTokens/list", poolId=self.d.pool,
+                              includeInactive=True)
+        return next(t["usesLeft"] for t in tokens if t["id"] == token["id"])
+
+    def refusals(self):
+        return self.d.events(self.api1, "security.join.refused")
+
+    def test_one_token_through_both(self):
+        """300 machines at once, half through each process: exactly maxUses
+        nodes."""
+        self.deploy()
+        gateways = [self.gateway("gw-1", self.api1),
+                    self.gateway("gw-2", self.api2)]
+        token = self.d.token(self.api1, "crowd", MAX_USES)
+        machines = [Machine(self.folder / f"m{n}")
+                    for n in range(PARALLEL_JOINS)]
+        with concurrent.futures.ThreadPoolExecutor(PARALLEL_JOINS) as pool:
+            codes = list(pool.map(
+                lambda n: machines[n].join(gateways[n % 2],
+                                           token["token"])[0],
+                range(PARALLEL_JOINS)))
+        self.assertEqual(codes.count(0), MAX_USES)
+        self.assertEqual(codes.count(1), PARALLEL_JOINS - MAX_USES)
+        self.assertEqual(self.uses_left(self.api2, token), 0)
+        self.assertEqual(len(self.nodes(self.api1)), MAX_USES)
+        # Both took part, and 200 refusals left no more events than a minute
+        # may have (case 137).
+        for n in (0, 1):
+            self.assertGreater(codes[n::2].count(0), 0)
+        wait_until(lambda: len(self.refusals()) > 0, "a refusal's event")
+        time.sleep(2)
+        self.assertLessEqual(len(self.refusals()), REFUSALS_A_MINUTE)
+        self.d.verify()
+
+    def test_what_one_decides_the_other_knows(self):
+        self.deploy()
+        through2 = self.gateway("gw-2", self.api2)
+        token = self.d.token(self.api1, "once", 10)
+        machine = Machine(self.folder / "first")
+        self.assertEqual(machine.join(through2, token["token"])[0], 0)
+
+        # Revoked at one, refused by the other at once.
+        self.d.must(self.api1, "joinTokens/revoke", poolId=self.d.pool,
+                    tokenId=token["id"])
+        code, _, _ = Machine(self.folder / "second").join(through2,
+                                                          token["token"])
+        self.assertEqual(code, 1)
+        wait_until(lambda: [e["data"]["reason"] for e in self.refusals()] ==
+                   ["join-token:revoked"], "the refusal's reason")
+
+        # One idempotency key at both at once: one token.
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(
+                lambda n: self.d.call([self.api1, self.api2][n % 2],
+                                      "joinTokens/create",
+                                      poolId=self.d.pool, ttlSeconds=600,
+                                      idempotencyKey="same"), range(8)))
+        self.assertEqual({status for status, _ in answers}, {200}, answers)
+        self.assertEqual(len({a["id"] for _, a in answers}), 1)
+        self.d.verify()
+
+    def test_every_process_may_be_killed(self):
+        """kill -9 of each in turn while machines join: every accepted join is
+        in the journal, every machine gets in."""
+        self.deploy()
+        gateway = self.gateway("gw", self.api1, self.api2)
+        token = self.d.token(self.api1, "crowd", 10_000)
+        crowd = Crowd(self.folder, gateway, token["token"])
+        try:
+            self.let_join(crowd)
+            for victim in (self.api1, self.api2, gateway):
+                victim.kill()
+                if victim is not gateway:
+                    # The other one goes on alone.
+                    self.let_join(crowd)
+                victim.start()
+                self.let_join(crowd)
+            self.d.postgres.stop("immediate")
+            time.sleep(2)
+            self.d.postgres.start()
+            self.let_join(crowd)
+            for api in (self.api1, self.api2):
+                wait_until(api.is_ready, f"{api.name} is ready again")
+        finally:
+            crowd.stop()
+        self.check_all_there(crowd, token)
+
+    def test_a_graceful_restart_loses_nothing(self):
+        """SIGTERM under load, each process in turn (case 180)."""
+        self.deploy()
+        gateway = self.gateway("gw", self.api1, self.api2)
+        token = self.d.token(self.api1, "crowd", 10_000)
+        crowd = Crowd(self.folder, gateway, token["token"])
+        try:
+            for victim in (self.api1, self.api2, gateway):
+                self.let_join(crowd)
+                self.assertEqual(victim.stop(), 0)
+                victim.start()
+            self.let_join(crowd)
+        finally:
+            crowd.stop()
+        self.check_all_there(crowd, token)
+
+    def let_join(self, crowd):
+        before = crowd.count()
+        wait_until(lambda: crowd.count() >= before + 10 or crowd.broken,
+                   "machines join", limit=120)
+        self.assertEqual(crowd.broken, [])
+
+    def check_all_there(self, crowd, token):
+        self.assertEqual(crowd.broken, [])
+        self.assertEqual(len(set(crowd.joined)), len(crowd.joined))
+        joined = set(crowd.joined)
+        for api in (self.api1, self.api2):
+            wait_until(lambda: self.nodes(api) >= joined,
+                       f"{api.name} lists every node")
+        # A machine that was answered late was answered the same: no machine
+        # is two nodes, no use was spent twice.
+        self.assertEqual(self.nodes(self.api1), joined)
+        self.assertEqual(self.uses_left(self.api1, token),
+                         10_000 - len(joined))
+        print(f"{len(joined)} machines joined, {crowd.retries} retries")
+        self.d.verify()
+
+    def test_health_tells_the_truth(self):
+        self.deploy()
+        for api in (self.api1, self.api2):
+            wait_until(api.is_ready, f"{api.name} is ready")
+        holder = self.holder()
+        other = self.api2 if holder is self.api1 else self.api1
+        holder.kill()
+        wait_until(lambda: other.metric("better_compute_lease_held") == 1,
+                   "the other takes over")
+        self.d.postgres.stop("immediate")
+        wait_until(lambda: not other.is_ready(), "not ready without a store")
+        self.assertEqual(get(other.url + "/healthz")[0], 200)
+        self.d.postgres.start()
+        wait_until(other.is_ready, "ready again")
+
+    def test_events_arrive_in_kafka(self):
+        """The events of joins, across a publisher that is killed (case
+        153)."""
+        kafka = self.start_kafka()
+        self.deploy("--kafka-brokers", kafka)
+        gateway = self.gateway("gw", self.api1, self.api2)
+        token = self.d.token(self.api1, "crowd", 10_000)
+        crowd = Crowd(self.folder, gateway, token["token"], threads=2)
+        try:
+            self.let_join(crowd)
+            holder = self.holder()
+            holder.kill()
+            self.let_join(crowd)
+            holder.start()
+        finally:
+            crowd.stop()
+        self.check_all_there(crowd, token)
+        wait_until(lambda: self.holder().metric(
+            "better_compute_publisher_lag_events") == 0, "all is in Kafka",
+            limit=180)
+        for api in (self.api1, self.api2):
+            self.assertTrue(api.is_ready())
+        report = json.loads(self.d.tool(
+            "events", "verify", "--store", self.d.store, "--kafka-brokers",
+            kafka, "--output", "json"))
+        self.assertEqual(report["faults"], 0, report)
+        self.assertEqual(report["read"], report["expected"])
+        self.assertGreaterEqual(report["read"], 2 * crowd.count())
+
+    def start_kafka(self):
+        folder = self.folder / "kafka"
+        tool = ROOT / "ops" / "kafka"
+        done = subprocess.run([tool, "start", folder], capture_output=True,
+                              text=True)
+        if done.returncode == 3:
+            self.skipTest(done.stderr.strip())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.addCleanup(subprocess.run, [tool, "stop", folder])
+        return done.stdout.strip().splitlines()[-1]
+
+    def holder(self):
+        """The process that does the background duties."""
+        def now():
+            return [a for a in (self.api1, self.api2)
+                    if a.metric("better_compute_lease_held") == 1]
+        wait_until(lambda: len(now()) == 1, "one holder of the lease")
+        return now()[0]
+
+    def test_serve_says_what_is_missing(self):
+        folder = tempfile.mkdtemp(dir=self.folder)
+        store = f"sqlite:{folder}/journal.db"
+        serve = ("serve", "--store", store, "--api-port", "0", "--relay-port",
+                 "0")
+        self.assertIn("better-compute migrate", self.d.tool(*serve, code=1))
+        self.d.tool("migrate", "--store", store)
+        self.assertIn("better-compute pki init", self.d.tool(*serve, code=1))
+        self.d.tool("pki", "init", "--store", store, "--trust-domain",
+                    "compute.example.com")
+        self.assertIn("better-compute credentials bootstrap",
+                      self.d.tool(*serve, code=1))
+        bootstrap = ("credentials", "bootstrap", "--store", store, "--out")
+        self.d.tool(*bootstrap, f"{folder}/credential")
+        self.assertIn("ALREADY_EXISTS",
+                      self.d.tool(*bootstrap, f"{folder}/second", code=1))
+        self.assertIn("does not open", self.d.tool(
+            *serve, code=1,
+            env={"BETTER_COMPUTE_SECRET": "another secret, as long"}))
+        self.assertIn("api.prot", self.d.tool(
+            "serve", "--config", self.write("bad.toml", "[api]\nprot = 1\n"),
+            code=2))
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+
+if __name__ == "__main__":
+    harness.main()

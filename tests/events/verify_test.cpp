@@ -1,0 +1,151 @@
+// DESIGN section 4: `journal verify` names the first row that is altered,
+// missing, inserted or out of order, a lost claim, a wrong budget, a bad
+// snapshot, a forged checkpoint, and a tail rewritten with its checkpoints.
+#include "events/journal_judge.hpp"
+#include "events/sqlite_ledger.hpp"
+#include "tests/support/tampering.hpp"
+
+using namespace bc;
+using namespace bc::events;
+using namespace bc::events::testing;
+
+namespace {
+
+struct sample_store : sqlite_store {
+  sample_store() { signed_head = fill_signed_sample(*this); }
+  void tamper(const std::string& script) const {
+    auto raw = sqlite::connection::open(path, sqlite::mode::read_write);
+    REQUIRE(raw);
+    auto done = raw.value()->execute(script);
+    if (!done)
+      FAIL(done.error().message << " " << done.error().detail);
+  }
+  checkpoint signed_head;
+};
+
+// Whoever can write to the store and knows this program: takes every row after
+// this one away and writes another commit in their place, with its hashes and
+// its link.
+void rewrite_after(sample_store& s, std::uint64_t row,
+                   const std::string& more = "") {
+  s.close();
+  auto db = sqlite::connection::open(s.path, sqlite::mode::read_write);
+  REQUIRE(db);
+  {
+    events::detail::sqlite_ledger tables{*db.value()};
+    auto event = tables.events_after(row - 1, 1);
+    REQUIRE(event);
+    auto kept = tables.find_commit(event.value().front().commit);
+    REQUIRE(kept);
+    REQUIRE(kept.value()->last == row);
+    auto after = std::to_string(row);
+    REQUIRE(db.value()->execute("delete from events where position > " + after +
+                                "; delete from batches where last_position > " +
+                                after +
+                                "; delete from commits where last_position > " +
+                                after + "; delete from snapshots;" + more));
+    auto head = tables.head().value();
+    head.row.position = row;
+    head.row.commit = kept.value()->commit;
+    head.row.link = kept.value()->link;
+    REQUIRE(tables.set_head(head));
+    std::vector<batch> group{sample_adoption(3, s.time.now())};
+    REQUIRE(events::detail::append_group(tables, group, s.time.now()));
+  }
+  db.value().reset();
+  s.open();
+}
+
+}  // namespace
+
+TEST_CASE("verify: names what is wrong with rows, claims, budgets, snapshots",
+          "[verify]") {
+  auto r = GENERATE(from_range(row_tamperings()));
+  sample_store s;
+  s.tamper(r.script);
+  INFO(r.script);
+  CHECK_THAT(broken(*s.store), Catch::Contains(r.found));
+}
+
+TEST_CASE("verify: a snapshot of another fold version is no fault",
+          "[verify]") {
+  sample_store s;
+  s.tamper("update snapshots set fold_version = 99, state = 'x'");
+  check_whole(*s.store);
+}
+
+TEST_CASE("verify: names a checkpoint that was forged or altered", "[verify]") {
+  auto r = GENERATE(from_range(checkpoint_tamperings()));
+  sample_store s;
+  s.tamper(r.script);
+  INFO(r.script);
+  CHECK_THAT(broken(*s.store), Catch::Contains(r.found));
+}
+
+TEST_CASE("verify: the incarnation of the head is held to the checkpoints",
+          "[verify]") {
+  sample_store s;
+  auto other = numbered_id<incarnation_id>(77).str();
+  s.tamper("update head set incarnation = '" + other + "'");
+  CHECK_THAT(broken(*s.store),
+             Catch::Contains("the head is of incarnation " + other));
+}
+
+TEST_CASE("verify: a tail rewritten under its checkpoint is found",
+          "[verify]") {
+  sample_store s;
+  rewrite_after(s, 12, "update budgets set closed = 0");
+  CHECK_THAT(broken(*s.store),
+             Catch::Contains("row 1 or one after it, up to row 13, was "
+                             "rewritten"));
+}
+
+TEST_CASE(
+    "verify: a tail rewritten together with its checkpoints is found by "
+    "one from outside",
+    "[verify]") {
+  sample_store s;
+  won(append(*s.store, sample_adoption(2, s.store->now())));
+  auto outside = add_sample_checkpoint(*s.store);
+  won(append(*s.store, sample_adoption(2, s.store->now())));
+  check_whole(*s.store, {outside, s.signed_head});
+  SECTION("what came after it rewritten: it still holds") {
+    rewrite_after(s, 14);
+    check_whole(*s.store, {outside});
+  }
+  SECTION("the commit it stands for rewritten") {
+    rewrite_after(s, 13);
+    s.tamper("delete from checkpoints where position > 13");
+    check_whole(*s.store);
+    CHECK_THAT(broken(*s.store, {outside}),
+               Catch::Contains("row 14 or one after it, up to row 14, was "
+                               "rewritten, or the checkpoint from outside"));
+  }
+  SECTION("one that nobody signed says nothing") {
+    auto forged = outside;
+    forged.link[0] = forged.link[0] == 'a' ? 'b' : 'a';
+    CHECK_THAT(broken(*s.store, {forged}),
+               Catch::Contains("the checkpoint from outside at row 14 is not "
+                               "signed by the journal's key"));
+  }
+}
+
+TEST_CASE("verify: rows cut off the end are missing to an outside checkpoint",
+          "[verify]") {
+  sample_store s;
+  won(append(*s.store, sample_adoption(2, s.store->now())));
+  auto outside = add_sample_checkpoint(*s.store);
+  // A restore from a backup looks like this.
+  sample_store older;
+  auto why = broken(*older.store, {outside});
+  CHECK_THAT(why, Catch::Contains("row 14 is missing"));
+}
+
+TEST_CASE("verify: without effects, folds and key it checks the rows alone",
+          "[verify]") {
+  sample_store s;
+  s.tamper("delete from claims; delete from snapshots; delete from budgets");
+  CHECK(s->verify({}));
+  s.tamper("update events set actor = 'x' where position = 3");
+  CHECK_THAT(s->verify({}).error().message, Catch::Contains("row 3"));
+}

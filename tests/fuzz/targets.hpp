@@ -1,0 +1,48 @@
+#pragma once
+
+#include "base/bytes.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+/// One fuzz target for each parser of bytes from outside. A target must hold
+/// for any input: it aborts when a rule is broken, and returns otherwise.
+/// libFuzzer drives them in the `fuzz` preset; ordinary builds replay the
+/// corpus (replay.cpp).
+#define BC_FUZZ_TARGETS(X) \
+  X(json)                  \
+  X(encoding)              \
+  X(join_request)          \
+  X(join_answer)           \
+  X(csr)                   \
+  X(certificate)           \
+  X(der)                   \
+  X(jwe)                   \
+  X(jwk)                   \
+  X(pem)                   \
+  X(hardware)              \
+  X(names)                 \
+  X(token)                 \
+  X(stored_event)          \
+  X(relay)
+
+namespace bc::fuzz {
+
+#define BC_DECLARE(name) void name(byte_view input);
+BC_FUZZ_TARGETS(BC_DECLARE)
+#undef BC_DECLARE
+
+/// The rule, as text, when it does not hold.
+#define BC_MUST(rule)                                                         \
+  do {                                                                        \
+    if (!(rule)) {                                                            \
+      std::fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #rule); \
+      std::abort();                                                           \
+    }                                                                         \
+  } while (false)
+
+inline std::string_view text_of(byte_view input) {
+  return {reinterpret_cast<const char*>(input.data()), input.size()};
+}
+
+}  // namespace bc::fuzz

@@ -1,0 +1,290 @@
+// spec: DESIGN section 11 (one TOML file, environment and flags over it; an
+// unknown key is an error naming it).
+#include "ops/serve/config.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace bc;
+using serve::gateway_config;
+using serve::given;
+using serve::serve_config;
+
+namespace {
+
+const std::string samples = std::string{BC_SOURCE_DIR} + "/ops/sample/";
+
+class toml_file {
+ public:
+  explicit toml_file(const std::string& text) {
+    char name[] = "/tmp/serve-config-XXXXXX";
+    int fd = ::mkstemp(name);
+    REQUIRE(fd >= 0);
+    ::close(fd);
+    path_ = name;
+    std::ofstream{path_} << text;
+  }
+  ~toml_file() { std::filesystem::remove(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string text_of(const std::string& path) {
+  std::ifstream file{path};
+  std::stringstream all;
+  all << file.rdbuf();
+  return all.str();
+}
+
+template <class Config>
+result<void> read(Config& c, const std::string& file,
+                  std::vector<given> over = {}) {
+  auto options = serve::options_of(c);
+  return serve::read_options(options, file, over);
+}
+
+template <class Config>
+std::string problem(const std::string& toml, std::vector<given> over = {}) {
+  toml_file file{toml};
+  Config c;
+  auto done = read(c, file.path(), std::move(over));
+  REQUIRE_FALSE(done);
+  CHECK(done.error().code == errc::invalid_config);
+  return done.error().message;
+}
+
+// A key of a sample in a section, also one that is commented out.
+bool explains(const std::string& sample, const std::string& key) {
+  auto dot = key.rfind('.');
+  auto section = dot == std::string::npos ? "" : key.substr(0, dot);
+  auto name = dot == std::string::npos ? key : key.substr(dot + 1);
+  if (sample.find("\n[" + key + "]\n") != std::string::npos)
+    return true;
+  std::stringstream lines{sample};
+  std::string at;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('['))
+      at = line.substr(1, line.find(']') - 1);
+    if (at == section && (line.starts_with(name + " = ") ||
+                          line.starts_with("# " + name + " = ")))
+      return true;
+  }
+  return false;
+}
+
+template <class Config>
+void check_sample(const std::string& name) {
+  auto path = samples + name;
+  Config c;
+  auto done = read(c, path);
+  INFO((done ? "" : done.error().message));
+  REQUIRE(done);
+  auto checked = serve::check(c);
+  INFO((checked ? "" : checked.error().message));
+  CHECK(checked);
+  auto sample = text_of(path);
+  for (const auto& o : serve::options_of(c)) {
+    INFO(name << " does not explain " << o.key);
+    CHECK(explains(sample, o.key));
+  }
+}
+
+// The sample with what is commented out switched on must parse too.
+template <class Config>
+void check_uncommented(const std::string& name) {
+  std::stringstream lines{text_of(samples + name)};
+  std::string toml;
+  for (std::string line; std::getline(lines, line);) {
+    auto equals = line.find(" = ");
+    bool setting = line.starts_with("# ") && equals != std::string::npos &&
+                   line.find(' ', 2) == equals;
+    // The other store is a second value of one key.
+    if (setting && !line.starts_with("# store"))
+      line = line.substr(2);
+    toml += line + "\n";
+  }
+  toml_file file{toml};
+  Config c;
+  auto done = read(c, file.path());
+  INFO((done ? "" : done.error().message));
+  CHECK(done);
+}
+
+}  // namespace
+
+TEST_CASE("serve: the samples parse and explain every setting", "[ops]") {
+  check_sample<serve_config>("better-compute.toml");
+  check_sample<gateway_config>("gateway.toml");
+  check_uncommented<serve_config>("better-compute.toml");
+  check_uncommented<gateway_config>("gateway.toml");
+}
+
+TEST_CASE("serve: the samples show the defaults", "[ops]") {
+  serve_config sample;
+  REQUIRE(read(sample, samples + "better-compute.toml"));
+  serve_config fresh;
+  CHECK(sample.workers == fresh.workers);
+  CHECK(sample.api.port == fresh.api.port);
+  CHECK(sample.relay.port == fresh.relay.port);
+  CHECK(sample.certificate_lifetime == fresh.certificate_lifetime);
+  CHECK(sample.kafka_prefix == fresh.kafka_prefix);
+  CHECK(sample.kafka_partitions == fresh.kafka_partitions);
+  CHECK(sample.kafka_transactional_id == fresh.kafka_transactional_id);
+  gateway_config gateway_sample;
+  REQUIRE(read(gateway_sample, samples + "gateway.toml"));
+  gateway_config gateway_fresh;
+  CHECK(gateway_sample.listen.port == gateway_fresh.listen.port);
+  CHECK(gateway_sample.connections == gateway_fresh.connections);
+  CHECK(gateway_sample.request_burst == gateway_fresh.request_burst);
+}
+
+TEST_CASE("serve: every problem of a file is told, with its line", "[ops]") {
+  auto text = problem<serve_config>(
+      "stor = \"sqlite:x\"\n"
+      "workers = \"two\"\n"
+      "[api]\n"
+      "port = 99999\n"
+      "prot = 1\n"
+      "[relay]\n"
+      "names = [1]\n"
+      "[unknown]\n"
+      "key = 1\n");
+  CHECK(text.find(":1: unknown key stor") != std::string::npos);
+  CHECK(text.find(":2: workers must be a whole number") != std::string::npos);
+  CHECK(text.find(":4: api.port must be from 0 to 65535") != std::string::npos);
+  CHECK(text.find(":5: unknown key api.prot") != std::string::npos);
+  CHECK(text.find(":7: relay.names must be a list of texts") !=
+        std::string::npos);
+  CHECK(text.find(":8: unknown key unknown") != std::string::npos);
+}
+
+TEST_CASE("serve: values of another type or form are refused", "[ops]") {
+  const char* wrong[] = {
+      "store = 1",
+      "store = \"\"",
+      "workers = 1.5",
+      "workers = true",
+      "workers = 0",
+      "certificate_lifetime = 3600",
+      "certificate_lifetime = \"1d\"",
+      "certificate_lifetime = \"1m\"",
+      "certificate_lifetime = \"25h\"",
+      "log_level = \"loud\"",
+      "api = 7",
+      "[relay]\nnames = []",
+      "[relay]\nnames = [\"\"]",
+      "[kafka]\nproperties = 1",
+      "[kafka.properties]\na = [1]",
+      "[kafka]\nlayout = \"both\"",
+      "store = \"unfinished",
+      "store = \"a\"\nstore = \"b\"",
+  };
+  for (const char* text : wrong) {
+    CAPTURE(text);
+    problem<serve_config>(text);
+  }
+}
+
+TEST_CASE("serve: flags stand over the environment, that over the file",
+          "[ops]") {
+  toml_file file{"store = \"sqlite:file\"\nworkers = 3\n[api]\nport = 1\n"};
+  ::setenv("BETTER_COMPUTE_STORE", "sqlite:environment", 1);
+  ::setenv("BETTER_COMPUTE_API_PORT", "2", 1);
+  serve_config c;
+  auto options = serve::options_of(c);
+  auto over = serve::from_environment(options);
+  ::unsetenv("BETTER_COMPUTE_STORE");
+  ::unsetenv("BETTER_COMPUTE_API_PORT");
+  over.push_back({"api.port", "3", "--api-port"});
+  over.push_back({"relay.names", "a.example,b.example", "--relay-names"});
+  REQUIRE(serve::read_options(options, file.path(), over));
+  CHECK(c.workers == 3);
+  CHECK(c.store == "sqlite:environment");
+  CHECK(c.api.port == 3);
+  CHECK(c.relay_names == std::vector<std::string>{"a.example", "b.example"});
+}
+
+TEST_CASE("serve: a wrong value of the environment is named by its variable",
+          "[ops]") {
+  auto text =
+      problem<serve_config>("", {{"api.port", "x", "BETTER_COMPUTE_API_PORT"},
+                                 {"workers", "", "--workers"},
+                                 {"relay.names", "a,,b", "--relay-names"}});
+  CHECK(text.find("BETTER_COMPUTE_API_PORT must be a whole number") !=
+        std::string::npos);
+  CHECK(text.find("--workers must be a whole number") != std::string::npos);
+  CHECK(text.find("--relay-names must hold") != std::string::npos);
+}
+
+TEST_CASE("serve: dotted properties of Kafka need no quotes", "[ops]") {
+  toml_file file{
+      "[kafka.properties]\n"
+      "security.protocol = \"SSL\"\n"
+      "\"linger.ms\" = 5\n"
+      "ssl.endpoint.identification = true\n"};
+  serve_config c;
+  REQUIRE(read(c, file.path()));
+  CHECK(c.kafka_properties.at("security.protocol") == "SSL");
+  CHECK(c.kafka_properties.at("linger.ms") == "5");
+  CHECK(c.kafka_properties.at("ssl.endpoint.identification") == "true");
+}
+
+TEST_CASE("serve: settings that do not go together are refused", "[ops]") {
+  auto refused = [](auto change) {
+    serve_config c;
+    c.store = "sqlite:x";
+    REQUIRE(serve::check(c));
+    change(c);
+    auto done = serve::check(c);
+    REQUIRE_FALSE(done);
+    return done.error().message;
+  };
+  CHECK(refused([](auto& c) { c.store.clear(); }).find("store is missing") ==
+        0);
+  // A credential never crosses a network in plain text.
+  CHECK(refused([](auto& c) {
+          c.api.address = "0.0.0.0";
+        }).find("api.address 0.0.0.0 is not loopback") == 0);
+  CHECK(refused([](auto& c) { c.api_tls.key = "key"; }).find("go together") !=
+        std::string::npos);
+  refused([](auto& c) { c.gateway_url = "http://join.example.com"; });
+  refused([](auto& c) { c.gateway_server_name = "join.example.com"; });
+  refused([](auto& c) { c.kafka_properties["linger.ms"] = "5"; });
+  refused([](auto& c) {
+    c.kafka_brokers = "a:1";
+    c.kafka_properties["bootstrap.servers"] = "b:1";
+  });
+  // With TLS any address goes.
+  serve_config c;
+  c.store = "sqlite:x";
+  c.api.address = "0.0.0.0";
+  c.api_tls = {"crt", "key"};
+  CHECK(serve::check(c));
+}
+
+TEST_CASE("gateway: what is missing is told at once, and how to give it",
+          "[ops]") {
+  gateway_config c;
+  auto done = serve::check(c);
+  REQUIRE_FALSE(done);
+  for (const char* key :
+       {"listen.certificate_file", "listen.key_file", "node_ca_file",
+        "internal.certificate_file", "internal.key_file", "internal.ca_file",
+        "api.addresses"}) {
+    CAPTURE(key);
+    CHECK(done.error().message.find(std::string{key} + " is missing") !=
+          std::string::npos);
+    CHECK(done.error().message.find(serve::flag_of(key)) != std::string::npos);
+  }
+  c.api_addresses = {"api-1", "https://api-1:1", "[::1]", "a/b:1", "a:0"};
+  done = serve::check(c);
+  for (const auto& a : c.api_addresses)
+    CHECK(done.error().message.find("'" + a + "' is not HOST:PORT") !=
+          std::string::npos);
+}

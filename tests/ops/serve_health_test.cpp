@@ -1,0 +1,145 @@
+// spec: DESIGN section 10 (/healthz, /readyz, /metrics).
+#include "ops/serve/health.hpp"
+#include "ops/serve/monitor.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <condition_variable>
+#include <mutex>
+
+using namespace bc;
+using serve::health;
+
+namespace {
+
+health well() {
+  health h;
+  h.fresh = true;
+  h.actors_answer = true;
+  h.head = 100;
+  h.projected = 100;
+  return h;
+}
+
+bool has_line(const std::string& text, const std::string& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+gateway::http_response ask(const gateway::http_handler& handler,
+                           const std::string& method, const std::string& path) {
+  gateway::http_request request;
+  request.method = method;
+  request.path = path;
+  gateway::http_response out;
+  handler(std::move(request),
+          [&](gateway::http_response r) { out = std::move(r); });
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("health: ready while store and actors answer", "[ops]") {
+  CHECK(serve::not_ready_because(well()).empty());
+  auto h = well();
+  h.store_problem = "the server closed the connection";
+  CHECK(serve::not_ready_because(h) ==
+        "store: the server closed the connection");
+  h = well();
+  h.actors_answer = false;
+  CHECK(serve::not_ready_because(h).starts_with("actors"));
+  h = well();
+  h.fresh = false;
+  CHECK(serve::not_ready_because(h).starts_with("store"));
+  CHECK_FALSE(serve::not_ready_because(health{}).empty());
+}
+
+TEST_CASE("health: read models may be behind, but not without bound", "[ops]") {
+  auto h = well();
+  h.head = h.projected + 100'000;
+  CHECK(serve::not_ready_because(h).empty());
+  ++h.head;
+  CHECK(serve::not_ready_because(h).starts_with("projections: 100001"));
+  // Read after the head was: no lag.
+  h = well();
+  h.projected = h.head + 5;
+  CHECK(serve::not_ready_because(h).empty());
+}
+
+TEST_CASE("health: Kafka down leaves the server ready (case 151)", "[ops]") {
+  auto h = well();
+  h.publisher = serve::publisher_health{"retrying", true, 10, 90, 61, 0};
+  CHECK(serve::not_ready_because(h).empty());
+  serve::join_counts joins;
+  auto text = serve::metrics_text(h, joins);
+  CHECK(has_line(text, "better_compute_ready 1"));
+  CHECK(has_line(text, "better_compute_publisher_lag_events 90"));
+  CHECK(has_line(text, "better_compute_publisher_lag_seconds 61"));
+  CHECK(has_line(text, "better_compute_publisher_state{state=\"retrying\"} 1"));
+}
+
+TEST_CASE("health: only who publishes tells its lag", "[ops]") {
+  auto h = well();
+  h.publisher = serve::publisher_health{"standby", false, 0, 100, 0, 0};
+  auto text = serve::metrics_text(h, serve::join_counts{});
+  CHECK(has_line(text, "better_compute_publisher_state{state=\"standby\"} 1"));
+  CHECK(text.find("publisher_lag") == std::string::npos);
+}
+
+TEST_CASE("health: metrics count joins by how they ended", "[ops]") {
+  serve::join_counts joins;
+  for (int status : {200, 200, 202, 403, 403, 403, 409, 400, 503, 500, 413})
+    joins.count(status);
+  auto text = serve::metrics_text(well(), joins);
+  CHECK(has_line(text, "better_compute_joins_total{outcome=\"admitted\"} 2"));
+  CHECK(has_line(text, "better_compute_joins_total{outcome=\"deferred\"} 1"));
+  CHECK(has_line(text, "better_compute_joins_total{outcome=\"refused\"} 3"));
+  CHECK(has_line(text, "better_compute_joins_total{outcome=\"conflict\"} 1"));
+  CHECK(has_line(text, "better_compute_joins_total{outcome=\"invalid\"} 1"));
+  CHECK(has_line(text, "better_compute_joins_total{outcome=\"failed\"} 3"));
+}
+
+TEST_CASE("health: the probe listener answers three paths", "[ops]") {
+  bool ready = true;
+  auto handler = serve::make_probe_handler(
+      [&] { return serve::readiness_of(ready ? "" : "store: \"gone\""); },
+      [] { return std::string{"metric 1\n"}; });
+  CHECK(ask(handler, "GET", "/healthz").status == 200);
+  CHECK(ask(handler, "GET", "/readyz").status == 200);
+  CHECK(ask(handler, "GET", "/metrics").body == "metric 1\n");
+  CHECK(ask(handler, "GET", "/metrics").content_type.starts_with("text/plain"));
+  CHECK(ask(handler, "POST", "/healthz").status == 405);
+  CHECK(ask(handler, "GET", "/").status == 404);
+  ready = false;
+  CHECK(ask(handler, "GET", "/healthz").status == 200);
+  auto answer = ask(handler, "GET", "/readyz");
+  CHECK(answer.status == 503);
+  CHECK(answer.body ==
+        R"({"status":"unavailable","reason":"store: \"gone\""})");
+}
+
+TEST_CASE("monitor: what was seen is told while the next look hangs", "[ops]") {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int looks = 0;
+  bool let_go = false;
+  serve::monitor m{[&] {
+    std::unique_lock lock{mutex};
+    if (++looks > 1) {
+      changed.notify_all();
+      changed.wait(lock, [&] { return let_go; });
+    }
+    return well();
+  }};
+  {
+    std::unique_lock lock{mutex};
+    changed.wait(lock, [&] { return looks > 1; });
+  }
+  // The look that hangs holds up no probe.
+  CHECK(m.last().head == 100);
+  {
+    std::lock_guard lock{mutex};
+    let_go = true;
+  }
+  changed.notify_all();
+  m.stop();
+}

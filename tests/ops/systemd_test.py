@@ -1,0 +1,123 @@
+"""The systemd units: complete, hardened, and understood by systemd."""
+import configparser
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import tomllib
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+UNITS = sorted((ROOT / "ops" / "systemd").glob("*.service"))
+
+HARDENED = {
+    "NoNewPrivileges": "yes",
+    "ProtectSystem": "strict",
+    "ProtectHome": "yes",
+    "PrivateTmp": "yes",
+    "MemoryDenyWriteExecute": "yes",
+    "RestrictNamespaces": "yes",
+    "RestrictSUIDSGID": "yes",
+    "LockPersonality": "yes",
+    "SystemCallArchitectures": "native",
+    "UMask": "0077",
+    "LimitCORE": "0",
+}
+
+
+class Unit(configparser.RawConfigParser):
+    """A unit file: keys keep their case, and may come again."""
+
+    def __init__(self, path):
+        super().__init__(strict=False, delimiters=("=",),
+                         comment_prefixes=("#",))
+        self.optionxform = str
+        self.text = path.read_text()
+        self.read_string(self.text)
+
+    def all(self, key):
+        return re.findall(rf"^{key}=(.*)$", self.text, re.MULTILINE)
+
+
+class SystemdTest(unittest.TestCase):
+    def test_every_program_has_a_unit(self):
+        self.assertEqual([u.name for u in UNITS],
+                         ["bcd-join.service", "better-compute-gateway.service",
+                          "better-compute-serve.service"])
+
+    def test_units_are_hardened(self):
+        for path in UNITS:
+            with self.subTest(path.name):
+                service = Unit(path)["Service"]
+                for key, value in HARDENED.items():
+                    self.assertEqual(service.get(key), value, key)
+                filters = Unit(path).all("SystemCallFilter")
+                self.assertEqual(filters, ["@system-service",
+                                           "~@privileged @resources"])
+                families = service["RestrictAddressFamilies"].split()
+                self.assertNotIn("AF_PACKET", families)
+
+    def test_servers_tell_when_they_are_ready_and_have_time_to_stop(self):
+        for path in UNITS:
+            if path.name == "bcd-join.service":
+                continue
+            with self.subTest(path.name):
+                service = Unit(path)["Service"]
+                self.assertEqual(service["Type"], "notify")
+                self.assertEqual(service["DynamicUser"], "yes")
+                # They end by themselves within 20 s (case 180).
+                self.assertGreater(int(service["TimeoutStopSec"]), 20)
+
+    def test_no_secret_is_an_argument_or_a_variable(self):
+        for path in UNITS:
+            with self.subTest(path.name):
+                unit = Unit(path)
+                self.assertEqual(unit.all("Environment"), [])
+                self.assertEqual(unit.all("EnvironmentFile"), [])
+                for handed in unit.all("LoadCredential"):
+                    name = handed.split(":")[0]
+                    self.assertIn("${CREDENTIALS_DIRECTORY}/" + name,
+                                  unit["Service"]["ExecStart"])
+
+    def test_flags_exist_in_the_samples(self):
+        # A flag is its key with dots and underscores as dashes.
+        for unit, sample in [("better-compute-serve", "better-compute"),
+                             ("better-compute-gateway", "gateway")]:
+            text = (ROOT / "ops" / "sample" / f"{sample}.toml").read_text()
+            known, section = set(), ""
+            for line in text.splitlines():
+                if match := re.match(r"\[([\w.]+)\]", line):
+                    section = match[1] + "."
+                elif match := re.match(r"(?:# )?(\w+) = ", line):
+                    known.add("--" + re.sub(r"[._]", "-", section + match[1]))
+            tomllib.loads(text)
+            command = Unit(ROOT / "ops" / "systemd" /
+                           f"{unit}.service")["Service"]["ExecStart"]
+            for flag in re.findall(r"--[\w-]+", command):
+                self.assertIn(flag, known | {"--config"})
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"),
+                         "systemd-analyze is not installed")
+    def test_systemd_understands_the_units(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for path in UNITS:
+                with self.subTest(path.name):
+                    # The programs need not be installed here.
+                    text = re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true",
+                                  path.read_text(), flags=re.MULTILINE)
+                    copy = pathlib.Path(folder) / path.name
+                    copy.write_text(text)
+                    done = subprocess.run(
+                        ["systemd-analyze", "verify", "--man=no", copy],
+                        capture_output=True, text=True)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    done = subprocess.run(
+                        ["systemd-analyze", "security", "--offline=true",
+                         "--no-pager", "--threshold=25", copy],
+                        capture_output=True, text=True)
+                    self.assertEqual(done.returncode, 0, done.stdout[-400:])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

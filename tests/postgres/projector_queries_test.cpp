@@ -1,0 +1,149 @@
+// The read models in Postgres answer as those in SQLite do, and by an index.
+#include "projections/queries.hpp"
+#include "projections/query_texts.hpp"
+#include "tests/postgres/read_models.hpp"
+
+#include <thread>
+
+namespace bc::testing {
+using read_model_store = followed_store;
+}
+
+#include "tests/projections/projector_cases.hpp"
+#include "tests/projections/query_cases.hpp"
+
+using namespace bc;
+using namespace bc::testing;
+
+namespace {
+
+// Some thousands of rows in each table, most of them one tenant's.
+constexpr auto filling = R"(
+insert into tenants select 'ten_' || lpad(i::text, 6, '0'), 'x', 0, i
+  from generate_series(1, 5000) i;
+insert into sites select 'site_' || lpad(i::text, 6, '0'),
+  'ten_' || lpad((i % 7)::text, 6, '0'), 'x',
+  case when i % 3 = 0 then 'shared' else 'dedicated' end, i
+  from generate_series(1, 5000) i;
+insert into pools select 'pool_' || lpad(i::text, 6, '0'),
+  'ten_' || lpad((i % 7)::text, 6, '0'), 'site_000001', 'x', 'bcd', i
+  from generate_series(1, 5000) i;
+insert into join_tokens (id, tenant, pool, site, role, max_uses, uses_left,
+  allow_reclaim, created_at, expires_at, revoked_at, lapsed)
+  select 'jt_' || lpad(i::text, 6, '0'), 'ten_000001',
+  'pool_' || lpad((i % 5)::text, 6, '0'), 'site_000001', 'node', 3, i % 4, 0,
+  i, i + 1000, case when i % 5 = 0 then i end, i % 2
+  from generate_series(1, 20000) i;
+insert into nodes select 'node_' || lpad(i::text, 6, '0'), 'ten_000001',
+  'site_000001', 'pool_' || lpad((i % 5)::text, 6, '0'), 'adopted',
+  'join-token', 'hw', 0, 'host', 'key', 'node', 1, i, null, 'serial' || i
+  from generate_series(1, 10000) i;
+insert into node_certs select 'serial' || i, 'node_' || lpad(i::text, 6, '0'),
+  'node', 1, 'aa', i, i, null, 'der' from generate_series(1, 10000) i;
+insert into credentials select 'cred_' || lpad(i::text, 6, '0'),
+  'ten_' || lpad((i % 7)::text, 6, '0'), 'x', '[]', i, null
+  from generate_series(1, 5000) i;
+analyze)";
+
+// What each parameter of the query is; the largest decides how many.
+std::vector<std::string> arguments_of(std::string_view query) {
+  if (query == projections::query::tenants)
+    return {"''", "201"};
+  if (query == projections::query::all_tokens)
+    return {"'ten_000001'", "'pool_000001'", "''", "201"};
+  if (query == projections::query::live_tokens)
+    return {"'ten_000001'", "'pool_000001'", "''", "201", "1500"};
+  if (query == projections::query::nodes_of_pool)
+    return {"'ten_000001'", "''", "201", "'pool_000001'"};
+  if (query == projections::query::one_node ||
+      query == projections::query::certificates)
+    return {"'ten_000001'", "'node_000007'"};
+  return {"'ten_000001'", "''", "201"};
+}
+
+std::string plan_of(sql::connection& db, std::string_view query,
+                    const std::string& name) {
+  std::string text{projections::query::text_for(sql::dialect::postgres, query)};
+  std::replace(text.begin(), text.end(), '?', '$');
+  auto prepared = db.execute("prepare " + name + " as " + text);
+  INFO((prepared ? std::string{} : prepared.error().detail));
+  REQUIRE(prepared);
+  std::string arguments;
+  for (const auto& a : arguments_of(query))
+    arguments += (arguments.empty() ? "" : ", ") + a;
+  auto explain = "explain execute " + name + "(" + arguments + ")";
+  auto s = db.prepare(explain);
+  REQUIRE(s);
+  std::string steps;
+  for (;;) {
+    auto row = s.value().step();
+    if (!row)
+      FAIL(row.error().detail);
+    if (!row.value())
+      return steps;
+    steps += s.value().text(0) + "\n";
+  }
+}
+
+}  // namespace
+
+TEST_CASE("queries: none scans a table or sorts, on Postgres", "[postgres]") {
+  postgres_models models;
+  auto db = testing::connect(models.schema.url());
+  REQUIRE(db->execute(filling));
+  // The plan for these values, and the one for any.
+  std::string mode = GENERATE("force_custom_plan", "force_generic_plan");
+  REQUIRE(db->execute("set plan_cache_mode = " + mode));
+  int n = 0;
+  for (auto query : projections::query::all) {
+    auto steps = plan_of(*db, query, "p" + std::to_string(n++));
+    INFO(mode << ": " << query << "\n" << steps);
+    CHECK(steps.find("Index") != std::string::npos);
+    CHECK(steps.find("Seq Scan") == std::string::npos);
+    CHECK(steps.find("Sort  (") == std::string::npos);
+    if (query == projections::query::live_tokens)
+      CHECK(steps.find("join_tokens_live") != std::string::npos);
+  }
+}
+
+TEST_CASE(
+    "queries: a connection that was lost costs nobody an error (case 162)",
+    "[postgres]") {
+  followed_store f;
+  f.add_tenant();
+  auto q = f.queries();
+  auto ask_all = [&] {
+    std::vector<std::thread> asking;
+    std::atomic<int> good{0};
+    for (int i = 0; i < 8; ++i)
+      asking.emplace_back([&] {
+        auto page = q->list_tenants("", 10);
+        good += page && page.value().items.size() == 1 ? 1 : 0;
+      });
+    for (auto& t : asking)
+      t.join();
+    return good.load();
+  };
+  for (int round = 0; round < 3; ++round) {
+    CHECK(ask_all() == 8);
+    f.models.kill("-queries");
+  }
+  CHECK(ask_all() == 8);
+}
+
+TEST_CASE("queries: a server that is gone is UNAVAILABLE, and found again",
+          "[postgres]") {
+  postgres_server server;
+  postgres_schema schema{server.url()};
+  REQUIRE(events::migrate_postgres(schema.url()));
+  auto q = projections::open_postgres_queries(schema.url());
+  REQUIRE(q);
+  CHECK(q.value()->position().value() == 0);
+  server.stop();
+  auto gone = q.value()->position();
+  REQUIRE(!gone);
+  CHECK(gone.error().code == errc::unavailable);
+  CHECK(!projections::open_postgres_queries(schema.url()));
+  server.start();
+  CHECK(q.value()->position().value() == 0);
+}

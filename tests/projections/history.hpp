@@ -1,0 +1,162 @@
+#pragma once
+
+#include "events/journal.hpp"
+#include "tests/events/stream_samples.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// Events as the product makes them, in a journal of whatever store.
+namespace bc::testing {
+
+using events::stream_of;
+
+class history {
+ public:
+  /// Events of one stream, appended at whatever version it has.
+  events::stream_write on(events::stream_id stream, const tenant_id& tenant,
+                          std::vector<events::event_write> written) {
+    return {std::move(stream), tenant.str(), std::nullopt, std::move(written)};
+  }
+
+  void append(std::vector<events::stream_write> writes) {
+    events::batch b;
+    b.id = random.id<batch_id>();
+    b.actor = "system";
+    b.writes = std::move(writes);
+    auto outcomes = store->append({&b, 1});
+    REQUIRE(outcomes);
+    REQUIRE(outcomes.value().size() == 1);
+    REQUIRE(std::holds_alternative<events::appended>(outcomes.value()[0]));
+  }
+
+  tenant_id add_tenant() {
+    events::tenant::created c{random.id<tenant_id>(), random.hex(4), false,
+                              time.now()};
+    append({on(stream_of(c.id), c.id, {events::tenant::encode(c)})});
+    return c.id;
+  }
+
+  site_id add_site(const tenant_id& owner,
+                   events::site::kind kind = events::site::kind::dedicated) {
+    events::site::created c{random.id<site_id>(), owner, random.hex(4), kind,
+                            time.now()};
+    append({on(stream_of(c.id), owner, {events::site::encode(c)})});
+    return c.id;
+  }
+
+  pool_id add_pool(const tenant_id& tenant, const site_id& site) {
+    events::pool::created c{
+        random.id<pool_id>(),     tenant,    site, random.hex(4),
+        events::pool::agent::bcd, time.now()};
+    append({on(stream_of(c.id), tenant, {events::pool::encode(c)})});
+    return c.id;
+  }
+
+  events::join_token::created add_token(const tenant_id& tenant,
+                                        const pool_id& pool,
+                                        const site_id& site,
+                                        std::int64_t uses = 1,
+                                        seconds ttl = seconds{3600}) {
+    auto c = random.token_created();
+    c.tenant = tenant;
+    c.pool = pool;
+    c.site = site;
+    c.max_uses = uses;
+    c.created_at = time.now();
+    c.expires_at = time.now() + ttl;
+    append({on(stream_of(c.id), tenant, {events::join_token::encode(c)})});
+    return c;
+  }
+
+  void revoke(const events::join_token::created& t) {
+    events::join_token::revoked r{t.id, t.pool, time.now()};
+    append({on(stream_of(t.id), t.tenant, {events::join_token::encode(r)})});
+  }
+
+  events::credential::created add_credential(const tenant_id& tenant) {
+    events::credential::created c{
+        random.id<credential_id>(), tenant,     "ops/" + random.hex(4),
+        {{"compute:*", "*"}},       time.now(), random.hex()};
+    append({on(stream_of(c.id), tenant, {events::credential::encode(c)})});
+    return c;
+  }
+
+  void revoke(const events::credential::created& c) {
+    events::credential::revoked r{c.id, c.principal, time.now()};
+    append({on(stream_of(c.id), c.tenant, {events::credential::encode(r)})});
+  }
+
+  /// As a join does: one use and one node in one batch.
+  events::node::joined join(const events::join_token::created& t) {
+    auto j = random.node_joined();
+    j.tenant = t.tenant;
+    j.pool = t.pool;
+    j.site = t.site;
+    j.token = t.id.str();
+    j.cert.generation = 1;
+    j.at = time.now();
+    j.cert.not_after = time.now() + seconds{86'100};
+    events::join_token::redeemed r{t.id, j.id, j.cert.csr_sha256};
+    append({on(stream_of(t.id), t.tenant, {events::join_token::encode(r)}),
+            on(stream_of(j.id), t.tenant, {events::node::encode(j)})});
+    return j;
+  }
+
+  void adopt(const events::node::joined& j) {
+    append(
+        {on(stream_of(j.id), j.tenant,
+            {events::node::encode(events::node::adopted{j.id, time.now()})})});
+  }
+
+  /// Many events of every kind, with time passing.
+  void random_history(int steps) {
+    std::vector<events::join_token::created> open_tokens;
+    auto tenant = add_tenant();
+    auto site = add_site(tenant);
+    auto pool = add_pool(tenant, site);
+    for (int i = 0; i < steps; ++i) {
+      time.advance(seconds{static_cast<std::int64_t>(random.below(120))});
+      switch (random.below(10)) {
+        case 0:
+          tenant = add_tenant();
+          if (auto c = add_credential(tenant); random.coin())
+            revoke(c);
+          site = add_site(tenant, events::site::kind::shared);
+          pool = add_pool(tenant, site);
+          break;
+        case 1:
+        case 2:
+        case 3:
+          open_tokens.push_back(add_token(
+              tenant, pool, site,
+              static_cast<std::int64_t>(1 + random.below(3)), seconds{600}));
+          break;
+        case 4:
+          if (!open_tokens.empty()) {
+            revoke(open_tokens.back());
+            open_tokens.pop_back();
+          }
+          break;
+        default:
+          if (!open_tokens.empty()) {
+            auto j = join(open_tokens.back());
+            if (--open_tokens.back().max_uses == 0)
+              open_tokens.pop_back();
+            if (random.coin())
+              adopt(j);
+          }
+      }
+    }
+  }
+
+  sampler random{static_cast<unsigned>(Catch::rngSeed() + 1)};
+  manual_clock time{at("2026-11-29T12:00:00Z")};
+  std::unique_ptr<events::journal> store;
+};
+
+}  // namespace bc::testing

@@ -1,0 +1,209 @@
+#pragma once
+
+#include "projections/queries.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+// What every store's read models answer. The file that includes this one says
+// which store it is: bc::testing::read_model_store.
+namespace bc::testing {
+
+namespace ev = bc::events;
+
+namespace {
+
+// All ids of a list, page by page; each full page but the last has a cursor.
+template <class List>
+std::vector<std::string> walk(int limit, List list) {
+  std::vector<std::string> ids;
+  std::string after;
+  for (;;) {
+    auto page = list(after, limit);
+    REQUIRE(page);
+    CHECK(page.value().items.size() <= static_cast<std::size_t>(limit));
+    for (const auto& row : page.value().items)
+      ids.push_back(row.id);
+    if (!page.value().next)
+      break;
+    REQUIRE(page.value().items.size() == static_cast<std::size_t>(limit));
+    CHECK(*page.value().next == page.value().items.back().id);
+    after = *page.value().next;
+  }
+  CHECK(std::is_sorted(ids.begin(), ids.end()));
+  CHECK(std::adjacent_find(ids.begin(), ids.end()) == ids.end());
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("queries: pages cover the list once, in id order") {
+  read_model_store f;
+  auto tenant = f.add_tenant();
+  auto site = f.add_site(tenant);
+  auto pool = f.add_pool(tenant, site);
+  auto other_pool = f.add_pool(tenant, site);
+  f.add_token(tenant, other_pool, site);
+  std::vector<std::string> want;
+  for (int i = 0; i < 12; ++i)
+    want.push_back(f.add_token(tenant, pool, site).id.str());
+  std::sort(want.begin(), want.end());
+  auto q = f.queries();
+  bool inactive = GENERATE(false, true);
+  for (int limit : {1, 5, 11, 12, 13, 200}) {
+    INFO(limit);
+    CHECK(walk(limit, [&](std::string_view after, int n) {
+            return q->list_join_tokens(tenant.str(), pool.str(), inactive,
+                                       f.time.now(), after, n);
+          }) == want);
+  }
+}
+
+TEST_CASE("queries: nodes of a tenant, and of one pool") {
+  read_model_store f;
+  auto tenant = f.add_tenant();
+  auto site = f.add_site(tenant);
+  std::vector<std::string> all, first_pool;
+  for (int p = 0; p < 2; ++p) {
+    auto token = f.add_token(tenant, f.add_pool(tenant, site), site, 9);
+    for (int i = 0; i < 4; ++i) {
+      auto j = f.join(token);
+      all.push_back(j.id.str());
+      if (p == 0)
+        first_pool.push_back(j.id.str());
+    }
+    if (p == 0)
+      continue;
+    auto q = f.queries();
+    auto pool_of = q->get_node(tenant.str(), first_pool[0]).value()->pool;
+    std::sort(all.begin(), all.end());
+    std::sort(first_pool.begin(), first_pool.end());
+    auto list = [&](std::string_view pool) {
+      return walk(3, [&](std::string_view after, int n) {
+        return q->list_nodes(tenant.str(), pool, after, n);
+      });
+    };
+    CHECK(list("") == all);
+    CHECK(list(pool_of) == first_pool);
+  }
+}
+
+TEST_CASE("queries: a token is live until its last use, second or revocation") {
+  read_model_store f;
+  auto tenant = f.add_tenant();
+  auto site = f.add_site(tenant);
+  auto pool = f.add_pool(tenant, site);
+  auto used = f.add_token(tenant, pool, site, 1);
+  auto revoked = f.add_token(tenant, pool, site, 5);
+  auto expiring = f.add_token(tenant, pool, site, 5, seconds{60});
+  auto live = f.add_token(tenant, pool, site, 5);
+  f.join(used);
+  f.revoke(revoked);
+  auto q = f.queries();
+  auto list = [&](bool inactive, time_point now) {
+    return walk(10, [&](std::string_view after, int n) {
+      return q->list_join_tokens(tenant.str(), pool.str(), inactive, now, after,
+                                 n);
+    });
+  };
+  std::vector<std::string> both{expiring.id.str(), live.id.str()};
+  std::sort(both.begin(), both.end());
+  CHECK(list(false, expiring.expires_at - milliseconds{1}) == both);
+  CHECK(list(false, expiring.expires_at) == std::vector{live.id.str()});
+  CHECK(list(true, expiring.expires_at).size() == 4);
+  CHECK(list(false, live.expires_at).empty());
+
+  // Another token's event later marks it as lapsed; nothing is seen of that.
+  f.time.advance(seconds{61});
+  auto late = f.add_token(tenant, pool, site, 5);
+  CHECK(ask(*f.connect(),
+            "select count(*) from join_tokens where lapsed = 1") == "1");
+  std::vector<std::string> now_live{late.id.str(), live.id.str()};
+  std::sort(now_live.begin(), now_live.end());
+  CHECK(list(false, f.time.now()) == now_live);
+  CHECK(list(true, f.time.now()).size() == 5);
+}
+
+TEST_CASE("queries: nothing of another tenant is seen") {
+  read_model_store f;
+  auto mine = f.add_tenant(), theirs = f.add_tenant();
+  auto my_site = f.add_site(mine), their_site = f.add_site(theirs);
+  auto shared = f.add_site(theirs, ev::site::kind::shared);
+  auto my_shared = f.add_site(mine, ev::site::kind::shared);
+  auto pool = f.add_pool(theirs, their_site);
+  auto token = f.add_token(theirs, pool, their_site, 2);
+  auto j = f.join(token);
+  auto q = f.queries();
+
+  std::vector<std::string> sites{my_site.str(), shared.str(), my_shared.str()};
+  std::sort(sites.begin(), sites.end());
+  for (int limit : {1, 2, 3, 10})
+    CHECK(walk(limit, [&](std::string_view after, int n) {
+            return q->list_sites(mine.str(), after, n);
+          }) == sites);
+
+  CHECK(q->list_pools(mine.str(), "", 10).value().items.empty());
+  CHECK(q->list_pools(theirs.str(), "", 10).value().items.size() == 1);
+  CHECK(q->list_join_tokens(mine.str(), pool.str(), true, f.time.now(), "", 10)
+            .value()
+            .items.empty());
+  CHECK(q->list_nodes(mine.str(), "", "", 10).value().items.empty());
+  CHECK(q->list_nodes(mine.str(), pool.str(), "", 10).value().items.empty());
+  CHECK(!q->get_node(mine.str(), j.id.str()).value());
+  CHECK(q->list_certificates(mine.str(), j.id.str()).value().empty());
+  CHECK(q->get_node(theirs.str(), j.id.str()).value());
+  CHECK(q->list_certificates(theirs.str(), j.id.str()).value().size() == 1);
+  CHECK(!q->get_node(theirs.str(), "node_x").value());
+}
+
+TEST_CASE("queries: a cursor is only a value") {
+  read_model_store f;
+  f.add_tenant();
+  auto q = f.queries();
+  for (auto after : {"", "'; drop table tenants; --", "\xc3\xbf", "zzzz"}) {
+    auto page = q->list_tenants(after, 10);
+    REQUIRE(page);
+    CHECK(!page.value().next);
+  }
+  CHECK(q->list_tenants("", 10).value().items.size() == 1);
+}
+
+TEST_CASE("queries: credentials of a tenant, revoked ones too") {
+  read_model_store f;
+  auto mine = f.add_tenant(), theirs = f.add_tenant();
+  auto first = f.add_credential(mine);
+  auto second = f.add_credential(mine);
+  f.add_credential(theirs);
+  f.time.advance(seconds{7});
+  f.revoke(first);
+  auto q = f.queries();
+  std::vector<std::string> want{first.id.str(), second.id.str()};
+  std::sort(want.begin(), want.end());
+  for (int limit : {1, 2, 3})
+    CHECK(walk(limit, [&](std::string_view after, int n) {
+            return q->list_credentials(mine.str(), after, n);
+          }) == want);
+  auto rows = q->list_credentials(mine.str(), "", 10);
+  for (const auto& row : rows.value().items) {
+    bool is_first = row.id == first.id.str();
+    CHECK(row.principal == (is_first ? first : second).principal);
+    CHECK(row.grants == R"([{"action":"compute:*","resource":"*"}])");
+    CHECK(row.created_at == first.at);
+    CHECK(row.revoked_at ==
+          (is_first ? std::optional{f.time.now()} : std::nullopt));
+  }
+}
+
+TEST_CASE("queries: the position is that of the last event shown") {
+  read_model_store f;
+  CHECK(f.queries()->position().value() == 0);
+  f.add_tenant();
+  f.add_tenant();
+  auto q = f.queries();
+  CHECK(q->position().value() == 2);
+}
+
+}  // namespace bc::testing
