@@ -1,6 +1,7 @@
 #include "events/checkpoint_signer.hpp"
 
 #include "events/journal_chain.hpp"
+#include "events/journal_stream.hpp"
 
 #include <condition_variable>
 #include <mutex>
@@ -106,8 +107,13 @@ result<void> checkpoint_duty::find_last() {
 
 result<void> checkpoint_duty::follow(const head_row& head) const {
   detail::chain_point from;
-  if (last_)
+  // No hash covers it: it follows from the last checkpoint and what began
+  // since.
+  std::optional<incarnation_id> incarnation;
+  if (last_) {
     from = {last_->position, last_->commit, last_->link};
+    incarnation = last_->incarnation;
+  }
   detail::row_chain chain{from, {}};
   while (chain.position() < head.position) {
     BC_TRY(rows, store_.read_all(chain.position(), page));
@@ -117,9 +123,18 @@ result<void> checkpoint_duty::follow(const head_row& head) const {
       if (e.position > head.position)
         break;
       BC_TRYV(chain.add(e, row_hash(e)));
+      if (e.stream != journal_stream)
+        continue;
+      BC_TRY(event, journal_log::decode(e));
+      incarnation =
+          std::get<journal_log::incarnation_started>(event).incarnation;
     }
   }
   BC_TRYV(chain.finish());
+  if (incarnation && *incarnation != head.incarnation)
+    return detail::does_not_verify(
+        "the head is of incarnation " + head.incarnation.str() +
+        ", but the rows are of incarnation " + incarnation->str());
   const auto& end = chain.end();
   if (end.position == head.position && end.commit == head.commit &&
       end.link == head.link)

@@ -195,8 +195,10 @@ result<export_line> read_end(const json::reader& from) {
 }
 
 result<export_line> read(std::string_view text) {
-  BC_TRY(doc, json::parse_object(text));
-  json::reader from{doc};
+  auto doc = json::parse_object(text);
+  if (!doc)
+    return bad_line("is " + doc.error().message);
+  json::reader from{doc.value()};
   BC_TRY(kind, from.text("kind"));
   if (kind == "event")
     return read_event(from);

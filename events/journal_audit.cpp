@@ -63,6 +63,7 @@ result<void> auditor::run() {
   BC_TRYV(close_batch());
   BC_TRYV(chain_.finish());
   BC_TRYV(ends());
+  BC_TRYV(tables_.check_hidden());
   if (against_.effects) {
     BC_TRYV(folds_.compare(tables_, now_));
   }

@@ -67,6 +67,10 @@ class ledger {
   /// `recent` holds at most `newest` times.
   [[nodiscard]] virtual result<limiter_row> limiter(std::string_view stream,
                                                     std::size_t newest) = 0;
+  /// What the reads here pass over, or show as another value than it is, and a
+  /// query by stream or key does not: a row before the first position, a value
+  /// of another type than its column's. INTERNAL naming the first.
+  [[nodiscard]] virtual result<void> check_hidden() { return ok(); }
   [[nodiscard]] virtual result<std::uint64_t> batch_count() = 0;
   [[nodiscard]] virtual result<std::uint64_t> commit_count() = 0;
   [[nodiscard]] virtual result<claim_table> all_claims() = 0;

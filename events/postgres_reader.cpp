@@ -1,5 +1,7 @@
 #include "events/postgres_reader.hpp"
 
+#include "events/journal_chain.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -196,6 +198,14 @@ result<limiter_row> postgres_reader::limiter(std::string_view stream,
     found.dropped = of_sql(r.number(row, 2));
   }
   return found;
+}
+
+result<void> postgres_reader::check_hidden() {
+  BC_TRY(r, ask("select min(position) from events where position < 1"));
+  if (r.is_null(0, 0))
+    return ok();
+  return does_not_verify("row " + std::to_string(r.number(0, 0)) +
+                         " was inserted before the first");
 }
 
 result<std::uint64_t> postgres_reader::batch_count() {

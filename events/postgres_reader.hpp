@@ -29,6 +29,7 @@ class postgres_reader : public ledger {
       std::string_view budget) override;
   result<limiter_row> limiter(std::string_view stream,
                               std::size_t newest) override;
+  result<void> check_hidden() override;
   result<std::uint64_t> batch_count() override;
   result<std::uint64_t> commit_count() override;
   result<claim_table> all_claims() override;

@@ -372,42 +372,4 @@ result<std::map<std::string, snapshot>> sqlite_ledger::all_snapshots() {
   }
 }
 
-result<std::vector<checkpoint>> sqlite_ledger::checkpoints_after(
-    std::uint64_t position, std::size_t limit) {
-  BC_TRY(query,
-         db_.prepare("select position, commit_no, link, incarnation, time_ms, "
-                     "signature from checkpoints where position > ? "
-                     "order by position limit ?"));
-  query.bind(1, to_sql(position)).bind(2, to_sql(limit));
-  std::vector<checkpoint> out;
-  for (;;) {
-    BC_TRY(row, query.step());
-    if (!row)
-      return out;
-    checkpoint c;
-    c.position = of_sql(query.number(0));
-    c.commit = of_sql(query.number(1));
-    c.link = query.text(2);
-    BC_TRY(incarnation, incarnation_id::parse(query.text(3)));
-    c.incarnation = incarnation;
-    c.time = from_millis(query.number(4));
-    c.signature = query.text(5);
-    out.push_back(std::move(c));
-  }
-}
-
-result<void> sqlite_ledger::add_checkpoint(const checkpoint& c) {
-  BC_TRY(insert,
-         db_.prepare("insert or replace into checkpoints (position, commit_no, "
-                     "link, incarnation, time_ms, signature) "
-                     "values (?, ?, ?, ?, ?, ?)"));
-  insert.bind(1, to_sql(c.position))
-      .bind(2, to_sql(c.commit))
-      .bind(3, c.link)
-      .bind(4, c.incarnation.str())
-      .bind(5, to_millis(c.time))
-      .bind(6, c.signature);
-  return insert.run();
-}
-
 }  // namespace bc::events::detail

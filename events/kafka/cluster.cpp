@@ -13,6 +13,11 @@ namespace {
 
 constexpr int ask_timeout_ms = 5'000;
 constexpr int create_timeout_ms = 5'000;
+constexpr int slice_ms = 250;
+
+fault given_up(const std::string& what) {
+  return fail(errc::unavailable, "Kafka: " + what + " was given up");
+}
 
 using metadata_owner =
     owner<const rd_kafka_metadata_t, rd_kafka_metadata_destroy>;
@@ -53,9 +58,12 @@ class connected final : public cluster, private client_state {
     return std::optional<std::int32_t>{found.partition_cnt};
   }
 
-  result<void> ensure(const std::vector<topic_plan>& topics) override {
+  result<void> ensure(const std::vector<topic_plan>& topics,
+                      const keep_going& go_on) override {
     std::vector<topic_plan> missing;
     for (const auto& plan : topics) {
+      if (!go_on())
+        return given_up("asking for topics");
       BC_TRY(count, partitions_of(plan.name));
       if (!count)
         missing.push_back(plan);
@@ -65,8 +73,8 @@ class connected final : public cluster, private client_state {
     }
     if (missing.empty())
       return ok();
-    BC_TRYV(create(missing));
-    return wait_for(missing);
+    BC_TRYV(create(missing, go_on));
+    return wait_for(missing, go_on);
   }
 
   result<stretch> extent(const std::string& topic,
@@ -80,12 +88,15 @@ class connected final : public cluster, private client_state {
     return out;
   }
 
-  result<std::vector<stretch>> extents(const std::string& topic) override {
+  result<std::vector<stretch>> extents(const std::string& topic,
+                                       const keep_going& go_on) override {
     BC_TRY(count, partitions_of(topic));
     if (!count)
       return fail(errc::not_found, "there is no topic " + topic);
     std::vector<stretch> out;
     for (std::int32_t i = 0; i < *count; ++i) {
+      if (!go_on())
+        return given_up("asking for the offsets of " + topic);
       BC_TRY(one, extent(topic, i));
       out.push_back(std::move(one));
     }
@@ -114,7 +125,8 @@ class connected final : public cluster, private client_state {
                     "subscribers lose the order");
   }
 
-  result<void> create(const std::vector<topic_plan>& topics) {
+  result<void> create(const std::vector<topic_plan>& topics,
+                      const keep_going& go_on) {
     std::vector<new_topic_owner> made;
     std::vector<rd_kafka_NewTopic_t*> raw;
     std::array<char, 256> why{};
@@ -137,8 +149,10 @@ class connected final : public cluster, private client_state {
                                               why.data(), why.size());
     rd_kafka_CreateTopics(handle_.get(), raw.data(), raw.size(), options.get(),
                           answers.get());
-    event_owner event{
-        rd_kafka_queue_poll(answers.get(), 2 * create_timeout_ms)};
+    event_owner event;
+    for (int waited = 0; !event && waited < 2 * create_timeout_ms && go_on();
+         waited += slice_ms)
+      event.reset(rd_kafka_queue_poll(answers.get(), slice_ms));
     return event ? judge_created(*event)
                  : failed(RD_KAFKA_RESP_ERR__TIMED_OUT, "making topics");
   }
@@ -165,7 +179,8 @@ class connected final : public cluster, private client_state {
   }
 
   // A topic is known to the brokers a moment after it was made.
-  result<void> wait_for(const std::vector<topic_plan>& topics) {
+  result<void> wait_for(const std::vector<topic_plan>& topics,
+                        const keep_going& go_on) {
     const auto end = std::chrono::steady_clock::now() +
                      std::chrono::milliseconds{create_timeout_ms};
     for (const auto& plan : topics)
@@ -179,6 +194,8 @@ class connected final : public cluster, private client_state {
         if (std::chrono::steady_clock::now() > end)
           return fail(errc::unavailable, "Kafka: topic " + plan.name +
                                              " was made but does not appear");
+        if (!go_on())
+          return given_up("waiting for topic " + plan.name);
         std::this_thread::sleep_for(std::chrono::milliseconds{50});
       }
     return ok();

@@ -27,7 +27,8 @@ struct stretch {
   std::int64_t until = 0;
 };
 
-/// Questions to the brokers, and reading. Every call may block.
+/// Questions to the brokers, and reading. Every call may block, one question
+/// for 5 s at most; between questions `go_on` is asked.
 class cluster {
  public:
   [[nodiscard]] static result<std::unique_ptr<cluster>> connect(
@@ -41,14 +42,14 @@ class cluster {
   /// Makes the topics that are missing. INVALID_CONFIG naming one whose number
   /// of partitions is another: its keys would move, and order be lost.
   [[nodiscard]] virtual result<void> ensure(
-      const std::vector<topic_plan>& topics) = 0;
+      const std::vector<topic_plan>& topics, const keep_going& go_on) = 0;
 
   /// All that is kept of the partition now, also what is not yet committed.
   [[nodiscard]] virtual result<stretch> extent(const std::string& topic,
                                                std::int32_t partition) = 0;
   /// extent() of every partition.
   [[nodiscard]] virtual result<std::vector<stretch>> extents(
-      const std::string& topic) = 0;
+      const std::string& topic, const keep_going& go_on) = 0;
 
   /// Reads what is committed in these stretches, in order per partition; waits
   /// for transactions in them to end. UNAVAILABLE when for a minute nothing

@@ -3,6 +3,8 @@
 #include "base/json.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 namespace bc::events::kafka {
 
@@ -11,6 +13,24 @@ namespace {
 // The last record stands near the end; the topic may be long before it is
 // compacted.
 constexpr std::int64_t first_look = 200;
+
+// Reads the ends of these stretches, ever longer ones, until `is_enough`.
+result<void> read_ends(cluster& from, const std::vector<stretch>& all,
+                       const cluster::on_received& each,
+                       const std::function<bool()>& is_enough,
+                       const keep_going& go_on) {
+  for (auto look = first_look;; look *= 10) {
+    auto ends = all;
+    bool is_all = true;
+    for (auto& one : ends) {
+      is_all &= one.until - look <= one.from;
+      one.from = std::max(one.from, one.until - look);
+    }
+    BC_TRYV(from.read(ends, each, go_on));
+    if (is_all || is_enough())
+      return ok();
+  }
+}
 
 result<control_record> parse(const std::string& text) {
   auto read = [&]() -> result<control_record> {
@@ -63,23 +83,52 @@ result<std::optional<control_record>> read_control(
     cluster& from, const std::string& topic,
     const std::string& transactional_id, const keep_going& go_on) {
   BC_TRY(all, from.extent(topic, 0));
-  for (auto look = first_look;; look *= 10) {
-    auto part = all;
-    part.from = std::max(all.from, all.until - look);
-    std::optional<control_record> last;
-    BC_TRYV(from.read(
-        {part},
-        [&](const received& m) -> result<void> {
-          if (m.key != transactional_id || !m.value)
-            return ok();
-          BC_TRY(parsed, parse(*m.value));
-          last = std::move(parsed);
+  std::optional<control_record> last;
+  BC_TRYV(read_ends(
+      from, {all},
+      [&](const received& m) -> result<void> {
+        if (m.key != transactional_id || !m.value)
           return ok();
-        },
-        go_on));
-    if (last || part.from == all.from)
-      return last;
+        BC_TRY(parsed, parse(*m.value));
+        last = std::move(parsed);
+        return ok();
+      },
+      [&] { return last.has_value(); }, go_on));
+  return last;
+}
+
+result<void> must_be_unpublished(cluster& from, const topic_names& topics,
+                                 const std::string& source,
+                                 const keep_going& go_on) {
+  std::vector<stretch> all;
+  for (const auto& topic : topics.event_topics()) {
+    BC_TRY(some, from.extents(topic, go_on));
+    all.insert(all.end(), some.begin(), some.end());
   }
+  std::string sequence, id, where;
+  BC_TRYV(read_ends(
+      from, all,
+      [&](const received& m) -> result<void> {
+        const auto* its_source = m.header("ce_source");
+        const auto* its_id = m.header("ce_id");
+        const auto* place = m.header("ce_sequence");
+        if (!its_source || *its_source != source || !its_id || !place ||
+            *place <= sequence)
+          return ok();
+        sequence = *place;
+        id = *its_id;
+        where = m.topic;
+        return ok();
+      },
+      [&] { return !id.empty(); }, go_on));
+  if (id.empty())
+    return ok();
+  return fail(errc::invalid_state,
+              "topic " + topics.control() +
+                  " has no record of what was published, but topic " + where +
+                  " holds events of " + source + " up to " + id +
+                  ": was the one deleted? Nothing is published until an "
+                  "operator decides (better-compute events resume --after)");
 }
 
 result<void> match_control(journal& store, const incarnations& known,

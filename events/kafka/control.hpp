@@ -2,6 +2,7 @@
 
 #include "events/kafka/cluster.hpp"
 #include "events/kafka/incarnations.hpp"
+#include "events/kafka/topics.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -29,6 +30,14 @@ struct control_record {
 [[nodiscard]] result<std::optional<control_record>> read_control(
     cluster& from, const std::string& topic,
     const std::string& transactional_id, const keep_going& go_on);
+
+/// Where no control record is: INVALID_STATE, naming the last one, when the
+/// topics hold events of this `source` all the same. To begin anew would give
+/// subscribers the whole history behind what they have.
+[[nodiscard]] result<void> must_be_unpublished(cluster& from,
+                                               const topic_names& topics,
+                                               const std::string& source,
+                                               const keep_going& go_on);
 
 /// INVALID_STATE, naming both, when the journal is not the one that was
 /// published: it ends before the record, or the event there is another.

@@ -9,8 +9,9 @@
 
 namespace bc::events::kafka {
 
-/// Which incarnation of the journal each position belongs to: it is part of
-/// the ids of the events.
+/// Which incarnation of the journal each position belongs to. An event's public
+/// id and sequence name the one in force at the event's own position, whoever
+/// gives them out and whenever: they never change, and none is used twice.
 class incarnations {
  public:
   [[nodiscard]] static result<incarnations> load(journal& store);

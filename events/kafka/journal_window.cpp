@@ -3,7 +3,12 @@
 namespace bc::events::kafka {
 
 result<const envelope*> journal_window::find(std::uint64_t position) {
-  if (position == 0)
+  // Positions come from Kafka, where anybody may have written them.
+  if (position > head_) {
+    BC_TRY(head, store_.head());
+    head_ = head.position;
+  }
+  if (position == 0 || position > head_)
     return nullptr;
   const auto block = (position - 1) / block_size;
   const auto index = static_cast<std::size_t>((position - 1) % block_size);

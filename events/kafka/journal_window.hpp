@@ -23,6 +23,7 @@ class journal_window {
   static constexpr std::size_t max_blocks = 64;
 
   journal& store_;
+  std::uint64_t head_ = 0;  // when last asked
   std::map<std::uint64_t, std::vector<envelope>> blocks_;
   std::deque<std::uint64_t> age_;
 };

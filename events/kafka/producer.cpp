@@ -78,7 +78,8 @@ class rd_producer final : public producer, private client_state {
     return ok();
   }
 
-  result<sending> send(const record& r, std::uint64_t tag) override {
+  result<sending> send(const record& r, std::uint64_t tag,
+                       const keep_going& go_on) override {
     const auto end = steady::now() + limit_;
     for (;;) {
       headers_owner headers{rd_kafka_headers_new(r.headers.size())};
@@ -91,7 +92,8 @@ class rd_producer final : public producer, private client_state {
         return sending::queued;
       if (code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
         return sending::too_large;
-      if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL || steady::now() > end)
+      if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL || steady::now() > end ||
+          !go_on())
         return failed(code, "sending an event");
       rd_kafka_poll(handle_.get(), 50);
     }

@@ -36,9 +36,9 @@ class producer {
   [[nodiscard]] virtual result<void> begin() = 0;
 
   enum class sending { queued, too_large };
-  /// `tag` comes back in failure().
-  [[nodiscard]] virtual result<sending> send(const record& r,
-                                             std::uint64_t tag) = 0;
+  /// `tag` comes back in failure(). Waits while too much is on its way.
+  [[nodiscard]] virtual result<sending> send(const record& r, std::uint64_t tag,
+                                             const keep_going& go_on) = 0;
   /// Waits until everything sent was delivered.
   [[nodiscard]] virtual result<void> flush(const keep_going& go_on) = 0;
   /// After flush(). A fault leaves the outcome unknown.

@@ -20,7 +20,8 @@ using keep_going = std::function<bool()>;
 [[nodiscard]] result<void> check_properties(const properties& given);
 
 /// Reads `name = value` lines; `#` starts a comment line. The file may hold
-/// passwords: others must not be able to read it (else INVALID_CONFIG).
+/// passwords: INVALID_CONFIG unless it is the caller's (mode 0600) or root's
+/// (0640 at most, for the group of a service).
 [[nodiscard]] result<properties> read_properties(const std::string& path);
 
 }  // namespace bc::events::kafka

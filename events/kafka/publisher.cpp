@@ -90,6 +90,7 @@ class thread_publisher final : public publisher {
     try {
       return step();
     } catch (const std::exception& e) {
+      session_.reset();
       return fail(errc::unavailable, "the publisher failed", {}, e.what());
     }
   }
@@ -166,8 +167,8 @@ class thread_publisher final : public publisher {
       session_.reset();
     if (steady::now() - checked_topics_ > std::chrono::seconds{60}) {
       checked_topics_ = steady::now();
-      auto same =
-          brokers_->ensure(options_.topics.plans(options_.topic_config));
+      auto same = brokers_->ensure(options_.topics.plans(options_.topic_config),
+                                   go_on_);
       if (!same && same.error().code == errc::invalid_config) {
         session_.reset();
         return same.error();

@@ -21,9 +21,9 @@ struct publisher_options {
   properties topic_config = {{"retention.ms", "7776000000"}};  // 90 days
   /// One for each deployment, for ever: it fences the predecessor.
   std::string transactional_id = "better-compute-publisher";
-  std::string source;            // the deployment, in `ce_source`
-  std::size_t max_events = 500;  // of the journal, in one transaction
-  milliseconds poll{250};        // a look at the journal without wake()
+  std::string source;             // the deployment, in `ce_source`
+  std::size_t max_events = 1000;  // of the journal, in one transaction
+  milliseconds poll{250};         // a look at the journal without wake()
   milliseconds halted_retry{10'000};
   /// One line for each change of state and each parked event.
   std::function<void(const std::string&)> log = nullptr;

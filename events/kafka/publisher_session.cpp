@@ -32,22 +32,37 @@ std::string parked_text(const envelope& e, const std::string& incarnation,
   return out.str();
 }
 
+// The last control record, when it and the journal fit together; nullopt
+// before anything was published.
+result<std::optional<control_record>> read_fitting(
+    const publisher_options& options, cluster& brokers, journal& store,
+    const incarnations& known, const keep_going& go_on) {
+  BC_TRY(last, read_control(brokers, options.topics.control(),
+                            options.transactional_id, go_on));
+  if (last) {
+    BC_TRYV(match_control(store, known, *last));
+  } else {
+    BC_TRYV(
+        must_be_unpublished(brokers, options.topics, options.source, go_on));
+  }
+  return last;
+}
+
 }  // namespace
 
 result<void> publisher_session::look(const publisher_options& options,
                                      cluster& brokers, journal& store,
                                      const keep_going& go_on) {
-  BC_TRYV(brokers.ensure(options.topics.plans(options.topic_config)));
+  BC_TRYV(brokers.ensure(options.topics.plans(options.topic_config), go_on));
   BC_TRY(known, incarnations::load(store));
-  BC_TRY(last, read_control(brokers, options.topics.control(),
-                            options.transactional_id, go_on));
-  return last ? match_control(store, known, *last) : ok();
+  BC_TRYV(read_fitting(options, brokers, store, known, go_on));
+  return ok();
 }
 
 result<std::unique_ptr<publisher_session>> publisher_session::open(
     const publisher_options& options, cluster& brokers, journal& store,
     publisher_memory& memory, const keep_going& go_on) {
-  BC_TRYV(brokers.ensure(options.topics.plans(options.topic_config)));
+  BC_TRYV(brokers.ensure(options.topics.plans(options.topic_config), go_on));
   BC_TRY(known, incarnations::load(store));
   std::unique_ptr<publisher_session> s{
       new publisher_session(options, std::move(known), memory, go_on)};
@@ -60,10 +75,8 @@ result<std::unique_ptr<publisher_session>> publisher_session::open(
   for (const auto& plan : options.topics.plans({}))
     topics.push_back(plan.name);
   s->producer_->look_up(topics);
-  BC_TRY(last, read_control(brokers, options.topics.control(),
-                            options.transactional_id, go_on));
+  BC_TRY(last, read_fitting(options, brokers, store, s->known_, go_on));
   if (last) {
-    BC_TRYV(match_control(store, s->known_, *last));
     s->recorded_ = *last;
     s->position_ = last->position;
   }
@@ -143,6 +156,8 @@ result<published_batch> publisher_session::publish(
   BC_TRYV(producer_->commit(go_on_));
   recorded_ = next;
   position_ += taken;
+  for (auto position : out.parked)
+    memory_.too_large.erase(position);
   return out;
 }
 
@@ -150,7 +165,7 @@ result<void> publisher_session::send_event(const envelope& e, record r,
                                            published_batch& out) {
   if (memory_.too_large.contains(e.position))
     return send_parked(e, r.value.size(), out);
-  BC_TRY(sent, producer_->send(r, e.position));
+  BC_TRY(sent, producer_->send(r, e.position, go_on_));
   if (sent == producer::sending::too_large)
     return send_parked(e, r.value.size(), out);
   ++out.events;
@@ -168,7 +183,7 @@ result<void> publisher_session::send_parked(const envelope& e, std::size_t size,
 }
 
 result<void> publisher_session::send_small(const record& r) {
-  BC_TRY(sent, producer_->send(r, 0));
+  BC_TRY(sent, producer_->send(r, 0, go_on_));
   if (sent == producer::sending::too_large)
     return fail(errc::invalid_config,
                 "Kafka property message.max.bytes leaves no room for the "

@@ -71,15 +71,6 @@ fault kafka_fault(const error_owner& error, const std::string& what) {
                      rd_kafka_error_string(error.get()));
 }
 
-bool is_fenced(const fault& f) {
-  constexpr std::array names = {"_FENCED", "PRODUCER_FENCED",
-                                "INVALID_PRODUCER_EPOCH"};
-  for (auto name : names)
-    if (f.detail == name)
-      return true;
-  return false;
-}
-
 void client_state::said(std::string why) {
   std::lock_guard lock{mutex_};
   last_said_ = std::move(why);

@@ -36,9 +36,6 @@ using headers_owner = owner<rd_kafka_headers_t, rd_kafka_headers_destroy>;
                                 const std::string& why = {});
 [[nodiscard]] fault kafka_fault(const error_owner& error,
                                 const std::string& what);
-/// True when another producer took this one's transactional id, or the
-/// transaction ran out of time (which looks the same to librdkafka).
-[[nodiscard]] bool is_fenced(const fault& f);
 
 /// What librdkafka last said was wrong with the connections; most calls tell
 /// of a time-out only. Must outlive the handle it is made for.

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t page = 500;
 
-result<std::int32_t> prepare_topic(const backfill_options& o,
-                                   cluster& brokers) {
+result<std::int32_t> prepare_topic(const backfill_options& o, cluster& brokers,
+                                   const keep_going& go_on) {
   for (const auto& plan : o.topics.plans({}))
     if (plan.name == o.topic)
       return fail(errc::invalid_input,
@@ -20,12 +20,13 @@ result<std::int32_t> prepare_topic(const backfill_options& o,
   BC_TRY(count, brokers.partitions_of(o.topic));
   if (count)
     return *count;
-  BC_TRYV(brokers.ensure({{o.topic, o.topics.partitions, {}}}));
+  BC_TRYV(brokers.ensure({{o.topic, o.topics.partitions, {}}}, go_on));
   return o.topics.partitions;
 }
 
-result<void> must_be_empty(const std::string& topic, cluster& brokers) {
-  BC_TRY(what, brokers.extents(topic));
+result<void> must_be_empty(const std::string& topic, cluster& brokers,
+                           const keep_going& go_on) {
+  BC_TRY(what, brokers.extents(topic, go_on));
   for (const auto& one : what)
     if (one.until > 0)
       return fail(errc::already_exists,
@@ -48,8 +49,8 @@ result<std::uint64_t> send_page(const backfill_options& o, producer& out,
     if (sent++ == 0) {
       BC_TRYV(out.begin());
     }
-    BC_TRY(how,
-           out.send(record_of(*event, o.topic, e.tenant, count), e.position));
+    BC_TRY(how, out.send(record_of(*event, o.topic, e.tenant, count),
+                         e.position, go_on));
     if (how == producer::sending::too_large)
       return fail(errc::invalid_state,
                   "event " + std::to_string(e.position) +
@@ -78,6 +79,40 @@ result<std::uint64_t> last_start(journal& store) {
   return position;
 }
 
+// INVALID_STATE unless the publisher halts on what Kafka says was published.
+result<void> must_not_fit(const publisher_options& o, cluster& brokers,
+                          journal& store, const incarnations& known,
+                          const std::optional<control_record>& last,
+                          const keep_going& go_on) {
+  auto fits = last ? match_control(store, known, *last)
+                   : must_be_unpublished(brokers, o.topics, o.source, go_on);
+  if (fits)
+    return fail(errc::invalid_state,
+                "Kafka and the journal fit together; there is nothing to "
+                "decide");
+  return fits.error().code == errc::invalid_state ? ok() : fits;
+}
+
+result<std::uint64_t> place_to_resume(journal& store,
+                                      const std::optional<control_record>& last,
+                                      std::optional<std::uint64_t> given) {
+  if (!given && !last)
+    return fail(errc::invalid_input,
+                "Kafka has no record of how far the journal was published: "
+                "give the position of the last event in the topics");
+  if (!given) {
+    BC_TRY(start, last_start(store));
+    given = start - 1;
+  }
+  if (*given < 1)
+    return fail(errc::invalid_input, "a position to go on after is at least 1");
+  if (last && *given > last->position)
+    return fail(errc::invalid_input,
+                "events after " + std::to_string(last->position) +
+                    " were never published; they would be left out");
+  return *given;
+}
+
 }  // namespace
 
 result<std::uint64_t> backfill(const backfill_options& given, journal& store,
@@ -94,11 +129,11 @@ result<std::uint64_t> backfill(const backfill_options& given, journal& store,
                     std::to_string(o.from) + " to " + std::to_string(o.to));
   BC_TRY(known, incarnations::load(store));
   BC_TRY(brokers, cluster::connect(o.client));
-  BC_TRY(count, prepare_topic(o, *brokers));
+  BC_TRY(count, prepare_topic(o, *brokers, go_on));
   // Two at once: the second fences the first, and then finds what it left.
   BC_TRY(out, producer::make(o.client, "better-compute-backfill." + o.topic));
   BC_TRYV(out->init_transactions(go_on));
-  BC_TRYV(must_be_empty(o.topic, *brokers));
+  BC_TRYV(must_be_empty(o.topic, *brokers, go_on));
   std::uint64_t sent = 0;
   for (auto done = o.from - 1; done < o.to;) {
     BC_TRY(rows, store.read_all(done, page));
@@ -118,38 +153,23 @@ result<control_record> resume_after(const publisher_options& o, journal& store,
   BC_TRYV(check_properties(o.client));
   BC_TRY(known, incarnations::load(store));
   BC_TRY(brokers, cluster::connect(o.client));
-  if (!position) {
-    BC_TRY(start, last_start(store));
-    position = start - 1;
-  }
-  if (*position < 1)
-    return fail(errc::invalid_input, "a position to go on after is at least 1");
   BC_TRY(out, producer::make(o.client, o.transactional_id));
   BC_TRYV(out->init_transactions(go_on));
   BC_TRY(last,
          read_control(*brokers, o.topics.control(), o.transactional_id, go_on));
-  if (!last)
-    return fail(errc::invalid_state, "nothing was ever published");
-  auto fits = match_control(store, known, *last);
-  if (fits || fits.error().code != errc::invalid_state)
-    return fits ? fail(errc::invalid_state,
-                       "Kafka and the journal fit together; there is nothing "
-                       "to decide")
-                : fits.error();
-  if (*position > last->position)
-    return fail(errc::invalid_input,
-                "events after " + std::to_string(last->position) +
-                    " were never published; they would be left out");
-  BC_TRY(rows, store.read_all(*position - 1, 1));
+  BC_TRYV(must_not_fit(o, *brokers, store, known, last, go_on));
+  BC_TRY(after, place_to_resume(store, last, position));
+  BC_TRY(rows, store.read_all(after - 1, 1));
   if (rows.empty())
     return fail(errc::invalid_input,
-                "the journal has no event " + std::to_string(*position));
+                "the journal has no event " + std::to_string(after));
   // Checkpoints of the old copy and of the new one may stand at one position.
-  control_record next{known.at(*position), *position, rows.front().hash,
-                      std::min(last->checkpoint, *position)};
+  control_record next{known.at(after), after, rows.front().hash,
+                      last ? std::min(last->checkpoint, after) : 0};
   BC_TRYV(out->begin());
   BC_TRY(sent,
-         out->send(to_record(next, o.topics.control(), o.transactional_id), 0));
+         out->send(to_record(next, o.topics.control(), o.transactional_id), 0,
+                   go_on));
   static_cast<void>(sent);
   BC_TRYV(out->flush(go_on));
   BC_TRYV(out->commit(go_on));

@@ -31,8 +31,9 @@ struct backfill_options {
 
 /// After the journal was restored from an older copy: lets the publisher go
 /// on after this position (nullopt: before the last start of an incarnation),
-/// giving up what only Kafka has of later ones. Answers the new control
-/// record. INVALID_STATE when Kafka and the journal fit together anyway.
+/// giving up what only Kafka has of later ones. Where the control record was
+/// lost a position must be given. Answers the new control record.
+/// INVALID_STATE when Kafka and the journal fit together anyway.
 [[nodiscard]] result<control_record> resume_after(
     const publisher_options& options, journal& store,
     std::optional<std::uint64_t> position, const keep_going& go_on);

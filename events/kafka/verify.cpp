@@ -80,7 +80,7 @@ class verification {
   }
 
   result<void> read_parked() {
-    BC_TRY(what, brokers_.extents(options_.topics.parked()));
+    BC_TRY(what, brokers_.extents(options_.topics.parked(), go_on_));
     return brokers_.read(
         what,
         [this](const received& m) -> result<void> {
@@ -97,7 +97,7 @@ class verification {
   result<void> read_topics() {
     std::vector<stretch> all;
     for (const auto& topic : options_.topics.event_topics()) {
-      BC_TRY(what, brokers_.extents(topic));
+      BC_TRY(what, brokers_.extents(topic, go_on_));
       counts_[topic] = static_cast<std::int32_t>(what.size());
       for (const auto& one : what)
         partitions_[{topic, one.partition}].lost_its_begin = one.from > 0;
