@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <thread>
 
 namespace bc::actors {
 namespace {
@@ -125,44 +124,11 @@ struct writer_state {
 
   std::vector<result<append_outcome>> commit(
       const std::vector<events::batch>& group) {
-    std::vector<result<append_outcome>> outcomes;
-    outcomes.reserve(group.size());
-    auto done = guarded([&] { return options.journal->append(group); });
-    store_is_away = !done && done.error().code == errc::unavailable;
-    if (done && done.value().size() == group.size()) {
-      for (auto& outcome : done.value())
-        outcomes.emplace_back(std::move(outcome));
-      return outcomes;
-    }
-    auto why = done ? fail(errc::internal, "The journal failed", {},
-                           "an append answered another number of outcomes")
-                    : std::move(done.error());
-    spdlog::error("journal append of {} batches: {} {} {}", group.size(),
-                  wire_text(why.code), why.message, why.detail);
-    int tries = options.lookup_tries;
-    for (const auto& b : group)
-      outcomes.push_back(look_up(b, why, tries));
-    return outcomes;
-  }
-
-  // All batches of a group share the tries: a store that is down is asked no
-  // longer for a large group than for a small one.
-  result<append_outcome> look_up(const events::batch& b, const fault& why,
-                                 int& tries) {
-    if (!b.has_events())
-      return fault{why};
-    while (tries > 0) {
-      auto found = guarded([&] { return options.journal->outcome(b.id); });
-      if (found && found.value())
-        return append_outcome{std::move(*found.value())};
-      if (found)
-        return fault{why};
-      if (--tries > 0)
-        std::this_thread::sleep_for(options.lookup_pause);
-    }
-    fall_behind();
-    return fail(errc::unavailable, "The outcome is not known; retry", {},
-                "batch " + b.id.str());
+    auto done = commit_group(*options.journal, group, options.commit);
+    store_is_away = done.store_is_away;
+    if (done.is_unsure)
+      fall_behind();
+    return std::move(done.outcomes);
   }
 
   // Publishing.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/actors.hpp"
+#include "actors/group_commit.hpp"
 
 #include <functional>
 
@@ -14,9 +15,7 @@ struct writer_options {
   events::journal* journal = nullptr;  // outlives the actor
   std::function<void(const events::envelope&)> on_event;
   std::size_t max_group = 512;
-  /// How often, and how far apart, an unknown outcome is looked up.
-  int lookup_tries = 3;
-  milliseconds lookup_pause{350};
+  commit_options commit;
   /// How often a shared store is asked for what other processes wrote.
   milliseconds poll_every{200};
   /// While the store is away, what waited this long is not tried any more.

@@ -143,6 +143,8 @@ struct refusals_state {
             [this, &e](answer<events::append_outcome>& a) {
               done_with(e);
               if (!a.value) {
+                if (a.value.error().code == errc::internal)
+                  give_up_first(e);
                 troubled(e, a.value.error());
                 return;
               }
@@ -153,6 +155,13 @@ struct refusals_state {
                 rejected(e, std::get<events::rejected>(a.value.value()));
             },
             [this, &e](const caf::error&) { lost(e); });
+  }
+
+  // It is not in the journal, and would hold up all that wait behind it.
+  void give_up_first(limited& e) {
+    e.sent.reset();
+    e.waiting.pop_front();
+    ++e.drops;
   }
 
   events::batch batch_of(const limited& e) const {

@@ -53,6 +53,8 @@ void revoke(exchange_ptr x, const tenant_id& owner,
   // Once revoked is revoked for ever: nothing to confirm.
   if (decided.value().empty())
     return x->streams->head(then(x, [x, target](const events::head_row& head) {
+      // Another process may have revoked it a moment ago.
+      x->wrote(head.position);
       answer(x, *target, head.position);
     }));
   // A tenant that locks itself out gets another credential from the root

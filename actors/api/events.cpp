@@ -1,5 +1,6 @@
 #include "actors/api/methods.hpp"
 #include "events/catalog.hpp"
+#include "events/journal_stream.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -68,6 +69,24 @@ result<scan_ptr> read_scan(const exchange_ptr& x) {
   return s;
 }
 
+// Servers are stopped before journal new-incarnation. One that was not answers
+// nothing, rather than with ids that would have to change.
+fault began_another() {
+  return fail(errc::unavailable,
+              "the journal began another incarnation since this server "
+              "started; restart it");
+}
+
+// False at the start of an incarnation that is not known here.
+bool is_known(const api_environment& env, const events::envelope& e) {
+  if (e.stream != events::journal_stream)
+    return true;
+  auto event = events::journal_log::decode(e);
+  return event &&
+         std::get<events::journal_log::incarnation_started>(event.value())
+                 .incarnation.str() == env.incarnation_at(e.position);
+}
+
 void answer(const scan& s) {
   json::writer out;
   out.begin_object().key("items").begin_array();
@@ -97,6 +116,8 @@ void look_on(const scan_ptr& s) {
       s->position, rows,
       then(s->x, [s, rows](const std::vector<events::envelope>& page) {
         for (const auto& e : page) {
+          if (!is_known(*s->x->env, e))
+            return s->x->break_off(began_another());
           take(*s, e);
           if (s->found.size() >= s->limit)
             return answer(*s);
@@ -115,6 +136,8 @@ void events_list(exchange_ptr x) {
     return x->refuse(read.error());
   auto s = std::move(read).value();
   x->streams->head(then(x, [x, s](const events::head_row& head) {
+    if (head.incarnation.str() != x->env->incarnation_at(head.position))
+      return x->break_off(began_another());
     if (s->from_head) {
       s->position = head.position;
       return answer(*s);
