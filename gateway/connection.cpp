@@ -38,7 +38,7 @@ session::session(std::shared_ptr<shared_state> shared, tcp::socket socket,
 session::~session() {
   std::lock_guard lock{shared_->mutex};
   shared_->connections.erase(this);
-  shared_->leave(peer_);
+  shared_->peers.leave(peer_);
   shared_->changed.notify_all();
 }
 
@@ -203,7 +203,7 @@ void serve_connection(const std::shared_ptr<shared_state>& shared,
   {
     std::lock_guard lock{shared->mutex};
     if (shared->connections.size() >= shared->options.max_connections ||
-        !shared->enter(peer))
+        !shared->peers.enter(peer, shared->options.max_connections_per_peer))
       return;
   }
   socket.set_option(tcp::no_delay(true), ec);

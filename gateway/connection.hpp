@@ -2,6 +2,7 @@
 
 // Brings <utility>, which Asio 1.74 needs and does not include.
 #include "gateway/http_server.hpp"
+#include "gateway/rate_limit.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -38,23 +39,7 @@ struct shared_state {
   std::mutex mutex;
   std::condition_variable changed;  // a connection ended
   std::unordered_map<connection*, std::weak_ptr<connection>> connections;
-  std::unordered_map<std::string, std::size_t> peers;  // connections of each
-
-  /// Counts one of the peer's connections, the mutex held; false over the
-  /// limit.
-  bool enter(const std::string& peer) {
-    auto limit = options.max_connections_per_peer;
-    auto& count = peers[peer];
-    if (limit != 0 && count >= limit)
-      return false;
-    ++count;
-    return true;
-  }
-  void leave(const std::string& peer) {
-    auto found = peers.find(peer);
-    if (found != peers.end() && --found->second == 0)
-      peers.erase(found);
-  }
+  peer_counts peers;
 };
 
 /// Serves the socket until it ends; dropped when max_connections are open.

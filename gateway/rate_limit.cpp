@@ -47,6 +47,20 @@ std::string peer_key(std::string_view address) {
   return prefix + "/64";
 }
 
+bool peer_counts::enter(const std::string& peer, std::size_t limit) {
+  auto& count = counts_[peer];
+  if (limit != 0 && count >= limit)
+    return false;
+  ++count;
+  return true;
+}
+
+void peer_counts::leave(const std::string& peer) {
+  auto found = counts_.find(peer);
+  if (found != counts_.end() && --found->second == 0)
+    counts_.erase(found);
+}
+
 std::optional<seconds> peer_limiter::take(std::string_view address,
                                           steady::time_point now) {
   if (rate_.per_second <= 0)

@@ -24,6 +24,19 @@ struct peer_rate {
 /// (one machine owns that many). Text that is no address is its own peer.
 [[nodiscard]] std::string peer_key(std::string_view address);
 
+/// How many connections each peer has; its user's mutex guards it.
+class peer_counts {
+ public:
+  /// Counts one more; false, and nothing counted, when the peer has `limit`
+  /// already (0: no limit).
+  [[nodiscard]] bool enter(const std::string& peer, std::size_t limit);
+  /// One that entered is gone.
+  void leave(const std::string& peer);
+
+ private:
+  std::unordered_map<std::string, std::size_t> counts_;
+};
+
 /// Any thread.
 class peer_limiter {
  public:

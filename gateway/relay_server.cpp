@@ -1,6 +1,7 @@
 #include "gateway/relay_server.hpp"
 
 #include "base/ids.hpp"
+#include "gateway/rate_limit.hpp"
 #include "gateway/reason.hpp"
 #include "gateway/relay_link.hpp"
 #include "gateway/routes.hpp"
@@ -30,7 +31,6 @@ namespace {
 namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
 using boost::system::error_code;
-using steady = std::chrono::steady_clock;
 
 constexpr milliseconds accept_backoff{100};
 constexpr std::chrono::hours certificate_age{24};
@@ -48,6 +48,7 @@ struct shared {
   std::mutex mutex;
   std::condition_variable changed;
   std::unordered_map<session*, std::weak_ptr<session>> sessions;
+  peer_counts peers;
   bool stopping = false;
 };
 
@@ -79,14 +80,16 @@ class session final : public relay_link::user,
                       public std::enable_shared_from_this<session> {
  public:
   session(std::shared_ptr<shared> all, asio::any_io_executor strand,
-          std::string peer)
+          std::string address, std::string peer)
       : all_(std::move(all)),
         strand_(std::move(strand)),
+        address_(std::move(address)),
         peer_(std::move(peer)) {}
 
   ~session() override {
     std::lock_guard lock{all_->mutex};
     all_->sessions.erase(this);
+    all_->peers.leave(peer_);
     all_->changed.notify_all();
   }
 
@@ -117,9 +120,9 @@ class session final : public relay_link::user,
     open_ = pki::internal_role_of(as_bytes(certificate), all_->internal_ca) ==
             pki::internal_role::gateway;
     if (!open_)
-      spdlog::warn("relay: {} has no gateway's certificate", peer_);
+      spdlog::warn("relay: {} has no gateway's certificate", address_);
     else
-      spdlog::info("relay: a gateway connected from {}", peer_);
+      spdlog::info("relay: a gateway connected from {}", address_);
     return open_;
   }
 
@@ -134,9 +137,9 @@ class session final : public relay_link::user,
 
   void on_closed(const std::string& why) override {
     if (open_)
-      spdlog::info("relay: the gateway at {} is gone: {}", peer_, why);
+      spdlog::info("relay: the gateway at {} is gone: {}", address_, why);
     else
-      spdlog::debug("relay: {} did not become a gateway: {}", peer_, why);
+      spdlog::debug("relay: {} did not become a gateway: {}", address_, why);
     link_ = nullptr;
   }
 
@@ -196,7 +199,8 @@ class session final : public relay_link::user,
 
   std::shared_ptr<shared> all_;  // first: destroyed last
   asio::any_io_executor strand_;
-  const std::string peer_;
+  const std::string address_;  // of the peer
+  const std::string peer_;     // who it counts as
   std::shared_ptr<relay_link> link_;
   bool open_ = false;
   std::size_t in_flight_ = 0;
@@ -302,27 +306,40 @@ class listener final : public relay_listener {
   void serve_one(tcp::socket socket) {
     renew_certificate();
     error_code ec;
-    auto peer = socket.remote_endpoint(ec).address().to_string();
-    auto one = std::make_shared<session>(all_, socket.get_executor(),
-                                         ec ? std::string{"?"} : peer);
+    auto address = socket.remote_endpoint(ec).address().to_string();
+    if (ec)
+      return;
+    auto peer = peer_key(address);
     {
       std::lock_guard lock{all_->mutex};
-      if (all_->stopping ||
-          all_->sessions.size() >= all_->options.max_connections)
+      const auto& o = all_->options;
+      if (all_->stopping || all_->sessions.size() >= o.max_connections ||
+          !all_->peers.enter(peer, o.max_connections_per_peer))
         return;
+    }
+    // From here on the session's end is the peer's leaving.
+    auto one = std::make_shared<session>(all_, socket.get_executor(),
+                                         std::move(address), std::move(peer));
+    {
+      std::lock_guard lock{all_->mutex};
       all_->sessions.emplace(one.get(), one);
     }
     one->start(std::move(socket), tls_);
   }
 
-  // A process may run for longer than its certificate is valid.
+  // A process may run for longer than its certificate is valid, and may have
+  // started before its clock was set.
   void renew_certificate() {
-    if (steady::now() - made_ < certificate_age)
+    auto now = system_clock{}.now();
+    if (now >= made_ && now - made_ < certificate_age)
       return;
-    if (auto fresh = make_tls(all_->options)) {
-      tls_ = fresh.value();
-      made_ = steady::now();
-    }
+    auto fresh = make_tls(all_->options);
+    if (!fresh)
+      return spdlog::error(
+          "relay: the listener's certificate is not renewed: {}",
+          fresh.error().message);
+    tls_ = fresh.value();
+    made_ = now;
   }
 
   void stop_sessions(bool gently) {
@@ -339,7 +356,7 @@ class listener final : public relay_listener {
 
   std::shared_ptr<shared> all_;
   std::shared_ptr<asio::ssl::context> tls_;
-  steady::time_point made_ = steady::now();
+  time_point made_ = system_clock{}.now();
   tcp::acceptor acceptor_;
   asio::steady_timer backoff_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;

@@ -20,6 +20,9 @@ struct relay_listener_options {
   std::shared_ptr<const pki::key_bundle> keys;
   std::vector<std::string> names;  // in that certificate; may be empty
   std::size_t max_connections = 1024;
+  /// From one peer address (of IPv6, one /64), handshakes that never end among
+  /// them: nobody else is locked out by one host. 0: no limit of its own.
+  std::size_t max_connections_per_peer = 128;
   /// On one connection; over it a request is answered UNAVAILABLE at once.
   std::size_t max_in_flight = 8192;
   /// Answers a gateway has not taken; over it the connection ends.

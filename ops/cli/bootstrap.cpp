@@ -11,11 +11,18 @@ namespace bc::cli {
 
 namespace {
 
-result<tenant_id> bootstrap(const std::string& url, const std::string& file) {
+struct bootstrap_options {
+  std::string store;
+  std::string file;
+  bool again = false;
+};
+
+result<tenant_id> bootstrap(const bootstrap_options& o) {
   system_clock time;
-  BC_TRY(where, store::parse_url(url));
+  BC_TRY(where, store::parse_url(o.store));
   BC_TRY(opened, store::open(where, time));
-  return serve::bootstrap(*opened.journal, file, time.now());
+  return o.again ? serve::bootstrap_again(*opened.journal, o.file, time.now())
+                 : serve::bootstrap(*opened.journal, o.file, time.now());
 }
 
 void show(const context& ctx, const tenant_id& tenant,
@@ -41,21 +48,23 @@ void add_bootstrap(CLI::App& app, context& ctx) {
   auto* c = group->add_subcommand(
       "bootstrap",
       "Make the root tenant and its first credential in a store that has none");
-  auto url = std::make_shared<std::string>();
-  auto file = std::make_shared<std::string>();
-  add_text(*c, "--store", *url,
+  auto o = std::make_shared<bootstrap_options>();
+  add_text(*c, "--store", o->store,
            "The store: postgres://USER@HOST/NAME or sqlite:PATH")
       ->envname("BETTER_COMPUTE_STORE")
       ->required();
-  add_text(*c, "--out", *file, "New file (0600) for the credential")
+  add_text(*c, "--out", o->file, "New file (0600) for the credential")
       ->required();
+  c->add_flag("--again", o->again,
+              "When every root credential is lost: make one more, which is an "
+              "event; then revoke the lost ones");
   c->add_option("--output", ctx.output, "table or json")
       ->check(CLI::IsMember({"table", "json"}));
-  c->callback([&ctx, url, file] {
-    auto tenant = bootstrap(*url, *file);
+  c->callback([&ctx, o] {
+    auto tenant = bootstrap(*o);
     if (!tenant)
       return report(ctx, tenant.error());
-    show(ctx, tenant.value(), *file);
+    show(ctx, tenant.value(), o->file);
   });
 }
 

@@ -24,4 +24,8 @@ void add_gateway(CLI::App& app, context& ctx);
 /// Adds to the group that add_credentials made.
 void add_bootstrap(CLI::App& app, context& ctx);
 
+/// Adds all of them. A command's options take their values from the
+/// environment when it is the one called, and then behind its flags.
+void add_commands(CLI::App& app, context& ctx);
+
 }  // namespace bc::cli

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <sstream>
 
 namespace bc::cli {
 
@@ -25,6 +26,15 @@ bool holds_secret(std::string_view text) {
 std::string from_environment(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? std::string{} : std::string{text};
+}
+
+// Databases answer in several lines.
+std::string in_brackets(const std::string& detail) {
+  std::istringstream words{detail};
+  std::string out;
+  for (std::string word; words >> word;)
+    out += (out.empty() ? " (" : " ") + word;
+  return out.empty() ? out : out + ")";
 }
 
 std::string cell_text(const json::value& v) {
@@ -94,7 +104,10 @@ void add_server_options(CLI::App& command, context& ctx) {
 }
 
 void add_tenant_option(CLI::App& command, context& ctx) {
-  command.add_option("--tenant", ctx.tenant, "The tenant to act for")
+  command
+      .add_option("--tenant", ctx.tenant,
+                  "The tenant to act for, as `credentials bootstrap` or "
+                  "`tenants create` printed it")
       ->envname("BETTER_COMPUTE_TENANT")
       ->required();
 }
@@ -129,8 +142,13 @@ CLI::Option* add_number(CLI::App& command, const std::string& name,
       ->capture_default_str();
 }
 
-void report_arguments(context& ctx, const CLI::ParseError& e) {
+void report_arguments(context& ctx, const CLI::App& app,
+                      const CLI::ParseError& e) {
   std::string what = e.what();
+  // That a command is missing is said also when it is only misspelt.
+  if (auto left = app.remaining(true);
+      !left.empty() && dynamic_cast<const CLI::RequiredError*>(&e) != nullptr)
+    what = "unexpected argument " + left.front();
   if (holds_secret(what))
     what =
         "an argument holds a token or credential; they are read from files "
@@ -141,8 +159,8 @@ void report_arguments(context& ctx, const CLI::ParseError& e) {
 void report(context& ctx, const fault& f, int exit_code) {
   std::string code{wire_text(f.code)};
   auto where = f.path.empty() ? std::string{} : f.path + ": ";
-  std::fprintf(stderr, "better-compute: %s: %s%s\n", code.c_str(),
-               where.c_str(), f.message.c_str());
+  std::fprintf(stderr, "better-compute: %s: %s%s%s\n", code.c_str(),
+               where.c_str(), f.message.c_str(), in_brackets(f.detail).c_str());
   ctx.exit_code = exit_code;
 }
 

@@ -51,13 +51,15 @@ CLI::Option* add_number(CLI::App& command, const std::string& name,
                         std::int64_t& value, std::int64_t least,
                         std::int64_t most, const std::string& help);
 
-/// Prints "better-compute: CODE: message" to standard error and sets the exit
-/// code (refused unless given).
+/// Prints "better-compute: CODE: message (detail)" to standard error and sets
+/// the exit code (refused unless given). Only faults of this process have a
+/// detail; a server keeps its own.
 void report(context& ctx, const fault& f, int exit_code = refused);
 
 /// Says what is wrong with the arguments and sets the exit code; a credential
 /// or token among them is not repeated.
-void report_arguments(context& ctx, const CLI::ParseError& e);
+void report_arguments(context& ctx, const CLI::App& app,
+                      const CLI::ParseError& e);
 
 /// The caller's credential, from where add_server_options says.
 [[nodiscard]] result<std::string> read_credential(const context& ctx);

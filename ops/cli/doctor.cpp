@@ -142,7 +142,8 @@ void add_doctor(CLI::App& app, context& ctx) {
            "The store: postgres://USER@HOST/NAME or sqlite:PATH")
       ->envname("BETTER_COMPUTE_STORE");
   add_text(*c, "--secret-file", o->who.secret_file,
-           "File with the deployment's secret; else BETTER_COMPUTE_SECRET");
+           "File with the deployment's secret; else BETTER_COMPUTE_SECRET")
+      ->envname("BETTER_COMPUTE_SECRET_FILE");
   add_text(*c, "--url", o->who.api_url, "The API")
       ->envname("BETTER_COMPUTE_URL");
   add_text(*c, "--ca-file", o->who.ca_file,

@@ -133,8 +133,10 @@ std::shared_ptr<const pki::key_bundle> look_at_keys(findings& out,
                                                     const patient& p) {
   constexpr auto* check = "keys";
   if (p.secret_file.empty() && !std::getenv("BETTER_COMPUTE_SECRET")) {
-    out.push_back(skipped(
-        check, "no secret: give --secret-file or BETTER_COMPUTE_SECRET"));
+    out.push_back(
+        skipped(check,
+                "no secret: give --secret-file (BETTER_COMPUTE_SECRET_FILE) or "
+                "BETTER_COMPUTE_SECRET"));
     return nullptr;
   }
   auto secret = serve::deployment_secret(p.secret_file);

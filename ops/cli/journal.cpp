@@ -113,7 +113,10 @@ void add_verify(CLI::App& group, context& ctx) {
   c->footer(
       "A running server's store may be checked too. Exit code 1 and INTERNAL "
       "name the first\nrow that is altered, missing, inserted or out of "
-      "order.\n\n"
+      "order. Read models, the lease and\ncounts of dropped refusals are no "
+      "part of it; `projections rebuild` makes the read\nmodels anew. What was "
+      "rewritten after the last checkpoint is found by one from\noutside "
+      "alone (--checkpoint).\n\n"
       "  better-compute journal verify --store sqlite:journal.db\n"
       "  better-compute journal verify --store "
       "postgres://compute@db.example.com/compute \\\n"
@@ -210,8 +213,10 @@ void add_new_incarnation(CLI::App& group, context& ctx) {
   c->add_option("--output", ctx.output, "table or json")
       ->check(CLI::IsMember({"table", "json"}));
   c->footer(
-      "Stop every server first. Cursors of events.list and positions in Kafka "
-      "from before\nare refused afterwards.\n\n"
+      "Stop every server first. An event keeps the id it was published with: "
+      "those up to here\nthe old incarnation's, those after it the new one's. "
+      "A cursor or Last-Event-ID of an\nevent that the restore lost is refused "
+      "afterwards.\n\n"
       "  better-compute journal new-incarnation --store "
       "postgres://compute@db.example.com/compute --yes");
   c->callback([&ctx, url] { new_incarnation(ctx, *url); });
@@ -222,7 +227,8 @@ void add_new_incarnation(CLI::App& group, context& ctx) {
 void add_source(CLI::App& command, journal_source& source) {
   add_store_option(command, source.url);
   add_text(command, "--from", source.from,
-           "An export of a journal, instead of a store");
+           "An export of a journal, instead of a store; - is standard "
+           "input (verify alone)");
 }
 
 bool is_given(context& ctx, const journal_source& source) {

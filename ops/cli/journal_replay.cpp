@@ -292,6 +292,12 @@ result<events::stream_id> stream_named(std::string_view text) {
 void replay_journal(context& ctx, const replay_options& o) {
   if (!is_given(ctx, o.source))
     return;
+  // Checked as a whole first, then read again.
+  if (o.source.from == "-")
+    return report(ctx,
+                  fail(errc::invalid_input,
+                       "replay reads an export twice: --from takes a file"),
+                  usage);
   auto stream = stream_named(o.stream);
   if (!stream)
     return report(ctx, stream.error(), usage);

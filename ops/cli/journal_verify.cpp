@@ -6,6 +6,7 @@
 #include "ops/cli/line_file.hpp"
 #include "ops/cli/store.hpp"
 
+#include <algorithm>
 #include <iostream>
 
 namespace bc::cli {
@@ -18,8 +19,14 @@ using events::checkpoint;
 result<std::optional<pki::public_key>> key_of(const verify_options& o) {
   if (!o.key_file.empty()) {
     BC_TRY(text, read_file(o.key_file));
-    BC_TRY(key, events::parse_journal_key(text));
-    return std::optional{key};
+    auto key = events::parse_journal_key(text);
+    if (!key)
+      return fail(errc::invalid_config,
+                  o.key_file +
+                      " holds no journal key, as `better-compute pki "
+                      "show` prints it: " +
+                      key.error().message);
+    return std::optional{key.value()};
   }
   if (o.without_secret)
     return std::optional<pki::public_key>{};
@@ -63,7 +70,8 @@ result<void> add_checkpoints(const std::string& path,
 struct verified {
   events::head_row head;
   std::uint64_t checkpoints = 0;
-  bool whole = true;  // false: without what only `internal` shows
+  bool whole = true;            // false: without what only `internal` shows
+  std::uint64_t signed_to = 0;  // the last checkpoint's row
 };
 
 result<verified> verify_store(const std::string& url,
@@ -72,7 +80,7 @@ result<verified> verify_store(const std::string& url,
   // At least so far: a server may be writing.
   BC_TRY(head, journal->head());
   BC_TRYV(journal->verify(against));
-  return verified{std::move(head), 0, true};
+  return verified{std::move(head)};
 }
 
 result<verified> verify_export(const std::string& path,
@@ -96,6 +104,7 @@ void show(const context& ctx, const verified& v, bool signatures,
         .field("outsideCheckpoints", outside)
         .field("signaturesChecked", signatures)
         .field("internalChecked", v.whole)
+        .field("signedTo", v.signed_to)
         .end_object();
     std::cout << out.str() << "\n";
     return;
@@ -112,6 +121,10 @@ void show(const context& ctx, const verified& v, bool signatures,
   if (v.checkpoints + outside == 0 && v.head.position > 0)
     std::cout << "no checkpoint: nothing vouches for the incarnation, nor for "
                  "a journal rewritten as a whole\n";
+  else if (v.signed_to < v.head.position)
+    std::cout << "rows " << v.signed_to + 1 << " to " << v.head.position
+              << " came after the last checkpoint: nothing vouches for them "
+                 "yet\n";
 }
 
 }  // namespace
@@ -130,8 +143,10 @@ void verify_journal(context& ctx, const verify_options& o) {
     if (auto read = add_checkpoints(path, against.outside); !read)
       return report(ctx, read.error(), usage);
   std::uint64_t seen = 0;
+  std::uint64_t signed_to = 0;
   against.is_signed = [&](const checkpoint& c) {
     ++seen;
+    signed_to = std::max(signed_to, c.position);
     return !key.value() || events::is_signed_by(c, *key.value());
   };
   auto done = o.source.is_export() ? verify_export(o.source.from, against)
@@ -139,6 +154,7 @@ void verify_journal(context& ctx, const verify_options& o) {
   if (!done)
     return report(ctx, done.error());
   done.value().checkpoints = seen - against.outside.size();
+  done.value().signed_to = signed_to;
   show(ctx, done.value(), key.value().has_value(), against.outside.size());
 }
 

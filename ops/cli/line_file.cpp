@@ -2,12 +2,14 @@
 
 #include <cerrno>
 #include <cstring>
+#include <unistd.h>
 
 namespace bc::cli {
 
 result<line_file> line_file::open(const std::string& path,
                                   std::size_t max_line) {
-  auto* f = std::fopen(path.c_str(), "re");
+  auto* f = path == "-" ? ::fdopen(::dup(STDIN_FILENO), "r")
+                        : std::fopen(path.c_str(), "re");
   if (f == nullptr)
     return fail(errno == ENOENT ? errc::not_found : errc::invalid_config,
                 "cannot open " + path + ": " + std::strerror(errno));

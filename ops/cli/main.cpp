@@ -11,34 +11,19 @@ int main(int argc, char** argv) {
   bc::cli::context ctx;
   CLI::App app{
       "better-compute: turns machines into nodes.\n"
-      "Exit codes: 0 done, 1 refused by the server, 2 usage, 3 the server "
-      "cannot be reached.",
+      "Exit codes: 0 done, 1 refused or failed, 2 usage, 3 the server cannot "
+      "be reached.",
       "better-compute"};
   app.set_version_flag("--version", std::string{bc::version});
   app.require_subcommand(1);
   try {
-    bc::cli::add_dev(app, ctx);
-    bc::cli::add_serve(app, ctx);
-    bc::cli::add_gateway(app, ctx);
-    bc::cli::add_migrate(app, ctx);
-    bc::cli::add_pki(app, ctx);
-    bc::cli::add_journal(app, ctx);
-    bc::cli::add_projections(app, ctx);
-    bc::cli::add_tenants(app, ctx);
-    bc::cli::add_sites(app, ctx);
-    bc::cli::add_pools(app, ctx);
-    bc::cli::add_credentials(app, ctx);
-    bc::cli::add_bootstrap(app, ctx);
-    bc::cli::add_join_tokens(app, ctx);
-    bc::cli::add_nodes(app, ctx);
-    bc::cli::add_events(app, ctx);
-    bc::cli::add_doctor(app, ctx);
+    bc::cli::add_commands(app, ctx);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     // Help and version come this way too.
     if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
       return app.exit(e);
-    bc::cli::report_arguments(ctx, e);
+    bc::cli::report_arguments(ctx, app, e);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "better-compute: INTERNAL: %s\n", e.what());
     return bc::cli::refused;

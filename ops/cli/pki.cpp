@@ -63,7 +63,10 @@ std::shared_ptr<const pki::key_bundle> load(context& ctx, const place& at) {
   auto bundle = open_keys(at.in_store() ? "" : at.path(), at.url);
   if (bundle)
     return std::move(bundle).value();
-  report(ctx, bundle.error());
+  auto why = std::move(bundle).error();
+  if (at.url.empty() && at.file.empty())
+    why.message += "; give --store URL (BETTER_COMPUTE_STORE) or --bundle FILE";
+  report(ctx, why);
   return nullptr;
 }
 
@@ -122,6 +125,8 @@ void init(context& ctx, const std::string& domain, const place& at) {
   if (auto kept = put_away(at, bundle.value(), sealed.value()); !kept)
     return report(ctx, kept.error());
   show_pins(ctx, bundle.value());
+  if (!at.in_store() && !ctx.json())
+    std::cout << "The sealed keys are in " << at.path() << " (0600).\n";
 }
 
 void issue_gateway(context& ctx, const place& at,

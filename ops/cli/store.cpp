@@ -45,7 +45,7 @@ result<std::shared_ptr<const pki::key_bundle>> open_keys(
   if (!keys)
     return fail(errc::not_found, store::shown(where) +
                                      " has no keys; run: better-compute pki "
-                                     "init --store " +
+                                     "init --trust-domain NAME --store " +
                                      store::shown(where));
   return std::move(keys);
 }

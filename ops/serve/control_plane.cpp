@@ -5,6 +5,7 @@
 #include "ops/serve/counted_joins.hpp"
 #include "ops/serve/monitor.hpp"
 
+#include <algorithm>
 #include <future>
 #include <mutex>
 
@@ -51,6 +52,7 @@ class plane final : public control_plane {
     runtime_ = std::move(runtime);
     joins_ = std::make_unique<counted_joins>(runtime_->joins(), counts_);
     monitor_ = std::make_unique<monitor>([this] { return look(); });
+    BC_TRYV(watch_expiry());
     return ok();
   }
 
@@ -62,7 +64,7 @@ class plane final : public control_plane {
     return readiness_of(not_ready_because(monitor_->last()));
   }
   std::string metrics() const override {
-    return metrics_text(monitor_->last(), counts_);
+    return metrics_text(monitor_->last(), counts_) + expiry_->metrics();
   }
 
   void stop(seconds grace) override {
@@ -80,6 +82,16 @@ class plane final : public control_plane {
   }
 
  private:
+  result<void> watch_expiry() {
+    auto all = std::move(options_.certificates);
+    if (options_.keys) {
+      BC_TRY(own, dated(*options_.keys));
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    expiry_ = std::make_unique<expiry_watch>(std::move(all));
+    return ok();
+  }
+
   void on_event(const events::envelope& e) {
     duties_->wake();
     feed_->wake();
@@ -92,6 +104,7 @@ class plane final : public control_plane {
     auto head = options_.store.journal->head();
     if (!head) {
       h.store_problem = head.error().message;
+      h.store_detail = head.error().detail;
     } else {
       h.head = head.value().position;
     }
@@ -122,6 +135,7 @@ class plane final : public control_plane {
   std::unique_ptr<actors::runtime> runtime_;
   std::unique_ptr<counted_joins> joins_;
   std::unique_ptr<monitor> monitor_;
+  std::unique_ptr<expiry_watch> expiry_;
   std::mutex stopping_;
   bool stopped_ = false;
 };
@@ -144,6 +158,10 @@ result<std::unique_ptr<gateway::http_server>> start_api_listener(
   s.tls = std::move(where.tls);
   s.max_body = gateway::max_api_body;
   s.max_connections = where.connections;
+  // No host takes every place; a proxy on this one is all callers.
+  if (!gateway::is_loopback(where.address))
+    s.max_connections_per_peer =
+        std::max<std::size_t>(1, where.connections / 2);
   gateway::api_extras extras;
   extras.readyz = [&plane] { return plane.ready(); };
   // Numbers about the deployment are for who is on this host.

@@ -7,6 +7,7 @@
 #include "gateway/http_server.hpp"
 #include "gateway/routes.hpp"
 #include "ops/serve/duties.hpp"
+#include "ops/serve/expiry.hpp"
 #include "ops/serve/health.hpp"
 #include "ops/store/store.hpp"
 #include "pki/bundle.hpp"
@@ -15,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace bc::serve {
 
@@ -26,6 +28,8 @@ struct control_plane_options {
   seconds certificate_lifetime = pki::max_node_lifetime;
   int workers = 2;
   std::optional<events::kafka::publisher_options> publisher;
+  /// Watched beside those of the keys.
+  std::vector<dated_certificate> certificates;
   /// Called for every event this process commits, in order; must be quick.
   std::function<void(const events::envelope&)> on_event;
 };

@@ -42,10 +42,12 @@ class running_duties final : public duties {
   void look(health& h) override {
     h.epoch = lease_->epoch();
     auto projected = options_.store->queries->position();
-    if (projected)
+    if (projected) {
       h.projected = projected.value();
-    else if (h.store_problem.empty())
+    } else if (h.store_problem.empty()) {
       h.store_problem = projected.error().message;
+      h.store_detail = projected.error().detail;
+    }
     if (tailer_)
       h.parked_streams = tailer_->stats().parked;
     if (publisher_)

@@ -23,7 +23,8 @@ fault already_there() {
   return fail(errc::already_exists,
               "the store has its root tenant and first credential already; a "
               "holder of that credential makes more with `better-compute "
-              "credentials create`");
+              "credentials create`, and `credentials bootstrap --again` makes "
+              "one when all are lost");
 }
 
 enum class written { yes, no, unknown };
@@ -45,6 +46,24 @@ append_end append_once(events::journal& store, const events::batch& b) {
   if (!found)
     return {written::unknown, outcomes.error()};
   return {found.value() ? written::yes : written::no, outcomes.error()};
+}
+
+// The file first: a credential that nobody could read would be lost. It stays
+// unless it is certain that the batch was not written.
+result<void> append_with_file(events::journal& store, const events::batch& b,
+                              const std::string& file,
+                              const secret_bytes& credential,
+                              std::string_view when_unknown) {
+  BC_TRYV(cli::write_new_secret_file(file, credential.expose_text()));
+  auto end = append_once(store, b);
+  if (end.what == written::yes)
+    return ok();
+  if (end.what == written::no)
+    ::unlink(file.c_str());
+  else
+    end.why.message += "; whether the credential in " + file +
+                       " counts is not known: " + std::string{when_unknown};
+  return end.why;
 }
 
 }  // namespace
@@ -135,23 +154,26 @@ result<tenant_id> bootstrap(events::journal& store, const std::string& file,
   b.writes.push_back(root_tenant_event(tenant, now));
   b.writes.push_back(std::move(credential.write));
 
-  // The file first: a credential that nobody could read would be lost.
-  BC_TRYV(cli::write_new_secret_file(file, credential.text.expose_text()));
-  auto end = append_once(store, b);
-  switch (end.what) {
-    case written::yes:
-      return tenant;
-    case written::no:
-      ::unlink(file.c_str());
-      return end.why;
-    case written::unknown:
-      end.why.message +=
-          "; whether the credential in " + file +
-          " counts is not known: keep it, and run this again with another "
-          "--out when the store answers. ALREADY_EXISTS then means that it "
-          "does";
-  }
-  return end.why;
+  BC_TRYV(append_with_file(
+      store, b, file, credential.text,
+      "keep it, and run this again with another --out when the store answers. "
+      "ALREADY_EXISTS then means that it does"));
+  return tenant;
+}
+
+result<tenant_id> bootstrap_again(events::journal& store,
+                                  const std::string& file, time_point now) {
+  BC_TRY(root, find_root_tenant(store));
+  if (!root)
+    return fail(errc::invalid_state,
+                "the store has no root tenant yet; run this without --again");
+  auto credential = mint_root_credential(*root, now);
+  auto b = new_batch(now);
+  b.writes.push_back(std::move(credential.write));
+  BC_TRYV(append_with_file(store, b, file, credential.text,
+                           "try it, or run this again with another --out when "
+                           "the store answers"));
+  return *root;
 }
 
 }  // namespace bc::serve

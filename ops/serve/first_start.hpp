@@ -50,4 +50,12 @@ struct minted_credential {
                                           const std::string& file,
                                           time_point now);
 
+/// One more credential of the root tenant, for who lost them all: who can write
+/// the store needs no other leave, and the event tells of it. The older ones
+/// stay as they are. INVALID_STATE without a root tenant, ALREADY_EXISTS when
+/// there is such a file.
+[[nodiscard]] result<tenant_id> bootstrap_again(events::journal& store,
+                                                const std::string& file,
+                                                time_point now);
+
 }  // namespace bc::serve

@@ -2,6 +2,7 @@
 #include "gateway/url.hpp"
 #include "ops/cli/files.hpp"
 #include "ops/serve/control_plane.hpp"
+#include "ops/serve/expiry.hpp"
 #include "ops/serve/identity.hpp"
 #include "ops/serve/process.hpp"
 #include "ops/serve/serve.hpp"
@@ -52,11 +53,26 @@ result<gateway::gateway_options> options_from(const gateway_config& c) {
   return o;
 }
 
-std::string metrics_of(const gateway::gateway_node& node) {
+std::string metrics_of(const gateway::gateway_node& node,
+                       const expiry_watch& expiry) {
   return "# HELP better_compute_gateway_api_up 1 when an API process answers\n"
          "# TYPE better_compute_gateway_api_up gauge\n"
          "better_compute_gateway_api_up " +
-         std::string{node.has_healthy_api() ? "1" : "0"} + "\n";
+         std::string{node.has_healthy_api() ? "1" : "0"} + "\n" +
+         expiry.metrics();
+}
+
+// All were read once: a file made anew counts from the next start.
+std::vector<dated_certificate> certificates_of(
+    const gateway::gateway_options& o) {
+  std::vector<dated_certificate> out;
+  for (const auto& [name, pem] :
+       {std::pair{"listen", &o.serving->chain_pem},
+        std::pair{"internal", &o.relay.identity->chain_pem},
+        std::pair{"internal_ca", &o.relay.internal_ca_pem},
+        std::pair{"node_ca", &o.node_ca_pem}})
+    add_dated(out, name, *pem);
+  return out;
 }
 
 gateway::readiness ready(const gateway::gateway_node& node) {
@@ -70,6 +86,7 @@ result<int> run(const gateway_config& c) {
   keep_secrets_out_of_dumps();
   stop_signals signals;
   BC_TRY(options, options_from(c));
+  const expiry_watch expiry{certificates_of(options)};
   BC_TRY(node, gateway::start_gateway(std::move(options)));
   auto line =
       "Ready: gateway " + gateway::authority_of(c.listen.address, node->port());
@@ -79,7 +96,7 @@ result<int> run(const gateway_config& c) {
     BC_TRY(listener, start_probe_listener(
                          c.metrics.address, c.metrics.port,
                          [&seen] { return ready(seen); },
-                         [&seen] { return metrics_of(seen); }));
+                         [&] { return metrics_of(seen, expiry); }));
     probes = std::move(listener);
     line += ", metrics http://" +
             gateway::authority_of(c.metrics.address, probes->port());

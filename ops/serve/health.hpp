@@ -27,6 +27,7 @@ struct publisher_health {
 struct health {
   bool fresh = false;  // false: the last look is too old, or there was none
   std::string store_problem;  // empty: it answers
+  std::string store_detail;   // more of it, for the log alone
   bool actors_answer = false;
   std::uint64_t head = 0;
   std::uint64_t projected = 0;  // what the read models have

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -15,6 +16,12 @@ using steady = std::chrono::steady_clock;
 constexpr seconds interval{1};
 // Over it a look says nothing about now.
 constexpr seconds longest_age{5};
+
+// libpq's words may have line ends.
+std::string one_line(std::string detail) {
+  std::ranges::replace(detail, '\n', ' ');
+  return detail.empty() ? detail : " (" + detail + ")";
+}
 
 }  // namespace
 
@@ -37,7 +44,7 @@ struct monitor::state {
       if (why.empty())
         spdlog::info("ready again");
       else
-        spdlog::warn("not ready: {}", why);
+        spdlog::warn("not ready: {}{}", why, one_line(seen.store_detail));
       said = why;
     }
     std::lock_guard lock{mutex};

@@ -1,6 +1,7 @@
 #include "ops/serve/options.hpp"
 
 #include "ops/cli/duration.hpp"
+#include "ops/cli/files.hpp"
 
 #include <toml++/toml.h>
 
@@ -173,9 +174,15 @@ class file_reader {
       : options_(options), file_(file), found_(found) {}
 
   void read() {
+    // Not by toml++: it takes a folder for an empty file.
+    auto text = cli::read_file(file_);
+    if (!text) {
+      found_.push_back(text.error().message);
+      return;
+    }
     // toml++ reports by exception; it stops here.
     try {
-      walk(toml::parse_file(file_), "");
+      walk(toml::parse(text.value(), file_), "");
     } catch (const toml::parse_error& e) {
       add(e.source(), std::string{e.description()});
     }

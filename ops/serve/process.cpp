@@ -50,6 +50,27 @@ void stop_signals::unblock() const {
   ::pthread_sigmask(SIG_UNBLOCK, &users_, nullptr);
 }
 
+stop_while_starting::stop_while_starting() {
+  // All three wait in the mask of stop_signals, which this thread inherits.
+  thread_ = std::thread{[] {
+    sigset_t any;
+    ::sigemptyset(&any);
+    for (int one : {SIGINT, SIGTERM, SIGUSR1})
+      ::sigaddset(&any, one);
+    int which = 0;
+    ::sigwait(&any, &which);
+    if (which == SIGUSR1)
+      return;
+    spdlog::info("stopped while starting");
+    ::_exit(0);
+  }};
+}
+
+stop_while_starting::~stop_while_starting() {
+  ::pthread_kill(thread_.native_handle(), SIGUSR1);
+  thread_.join();
+}
+
 void stop_within(seconds limit) {
   // Detached: when the stop ends in time, so does the process.
   std::thread{[limit] {

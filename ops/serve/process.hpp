@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <thread>
 
 /// What every program that runs until it is told to stop does to its process.
 namespace bc::serve {
@@ -26,6 +27,20 @@ class stop_signals {
  private:
   sigset_t set_;
   sigset_t users_;
+};
+
+/// While one lives, SIGINT and SIGTERM end the process at once: whoever starts
+/// has taken nothing yet, and may be waiting for a store that hangs.
+class stop_while_starting {
+ public:
+  stop_while_starting();
+  stop_while_starting(const stop_while_starting&) = delete;
+  stop_while_starting& operator=(const stop_while_starting&) = delete;
+  /// A signal that comes from now on is for stop_signals::wait().
+  ~stop_while_starting();
+
+ private:
+  std::thread thread_;
 };
 
 /// Ends the process, with a line in the log, when a stop that began takes

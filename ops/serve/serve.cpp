@@ -12,7 +12,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 
 namespace bc::serve {
 
@@ -39,9 +41,10 @@ result<control_plane_options> open_deployment(const serve_config& c,
   const auto shown = store::shown(where);
   BC_TRY(keys, load_keys(*o.store.journal, secret));
   if (!keys)
-    return fail(
-        errc::invalid_state,
-        "the store has no keys; run: better-compute pki init --store " + shown);
+    return fail(errc::invalid_state,
+                "the store has no keys; run: better-compute pki init "
+                "--trust-domain NAME --store " +
+                    shown);
   o.keys = keys;
   BC_TRY(root, find_root_tenant(*o.store.journal));
   if (!root)
@@ -78,12 +81,14 @@ struct process {
 };
 
 result<void> start_relay(process& p, const serve_config& c,
-                         std::shared_ptr<const pki::key_bundle> keys) {
+                         std::shared_ptr<const pki::key_bundle> keys,
+                         std::size_t connections) {
   gateway::relay_listener_options o;
   o.address = c.relay.address;
   o.port = static_cast<std::uint16_t>(c.relay.port);
   o.keys = std::move(keys);
   o.names = c.relay_names;
+  o.max_connections = std::min(o.max_connections, connections);
   BC_TRY(relay, gateway::start_relay_listener(std::move(o), p.plane->joins()));
   p.relay = std::move(relay);
   return ok();
@@ -101,14 +106,15 @@ gateway::well_known document_of(const serve_config& c,
 }
 
 result<void> start_listeners(process& p, const serve_config& c,
-                             std::shared_ptr<const pki::key_bundle> keys) {
-  BC_TRY(tls, read_identity(c.api_tls));
-  BC_TRYV(start_relay(p, c, keys));
+                             std::shared_ptr<const pki::key_bundle> keys,
+                             std::shared_ptr<const gateway::tls_identity> tls) {
+  const auto connections = raise_connection_limit(2);
+  BC_TRYV(start_relay(p, c, keys, connections));
   listener_options where;
   where.address = c.api.address;
   where.port = static_cast<std::uint16_t>(c.api.port);
-  where.tls = tls;
-  where.connections = raise_connection_limit(2);
+  where.tls = std::move(tls);
+  where.connections = connections;
   BC_TRY(api, start_api_listener(std::move(where), *p.plane,
                                  document_of(c, std::move(keys))));
   p.api = std::move(api);
@@ -144,15 +150,20 @@ result<int> run(const serve_config& c) {
   if (!arm_from_environment())
     return fail(errc::invalid_config, "BC_FAULTS names an unknown point");
   stop_signals signals;
+  std::optional<stop_while_starting> starting{std::in_place};
   bc::system_clock time;
+  BC_TRY(tls, read_identity(c.api_tls));
   BC_TRY(options, open_deployment(c, time));
+  if (tls)
+    add_dated(options.certificates, "api", tls->chain_pem);
   spdlog::info("store {}, root tenant {}", store::shown(options.store.where),
                options.root_tenant.str());
   auto keys = options.keys;
   process p;
   BC_TRY(plane, control_plane::start(std::move(options)));
   p.plane = std::move(plane);
-  BC_TRYV(start_listeners(p, c, keys));
+  BC_TRYV(start_listeners(p, c, keys, std::move(tls)));
+  starting.reset();
   say_ready(p, c);
   notify_manager("READY=1");
 

@@ -50,13 +50,16 @@ result<std::uint64_t> append(events::journal& journal, const events::batch& b) {
   return found->events.back().position;
 }
 
-result<incarnation_change> change(events::journal& journal) {
+result<incarnation_change> change(events::journal& journal,
+                                  const events::lease& held) {
   BC_TRY(state, load(journal));
   BC_TRY(head, journal.head());
   auto now = journal.now();
   auto fresh = pki::mint<incarnation_id>(now);
   BC_TRY(decided, journal_log::decide(state, {fresh, head.incarnation, now}));
   auto b = serve::new_batch(now);
+  // Not after a server may have taken the lease.
+  b.valid_until = held.expires_at;
   events::stream_write write;
   write.stream = std::string{events::journal_stream};
   write.expected_version = state.version;
@@ -76,7 +79,7 @@ result<incarnation_change> start_incarnation(events::journal& journal) {
     return fail(errc::invalid_state,
                 "a server holds the store's lease; stop every server first "
                 "(one that was killed lets go within a minute)");
-  auto done = change(journal);
+  auto done = change(journal, *lease);
   // Not giving it back costs the next server a minute, no more.
   static_cast<void>(journal.acquire_lease(holder, seconds{0}));
   return done;

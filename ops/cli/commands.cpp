@@ -1,0 +1,43 @@
+#include "ops/cli/commands.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace bc::cli {
+
+namespace {
+
+// The library also reads the environment for the commands beside the one that
+// was called, and many share where a value goes (--url, --tenant): that would
+// overwrite what a flag said. It does not for a command with this callback.
+void read_only_when_called(CLI::App& command) {
+  auto parts = command.get_subcommands([](CLI::App*) { return true; });
+  if (parts.empty())
+    command.parse_complete_callback([] {});
+  for (auto* part : parts)
+    read_only_when_called(*part);
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app, context& ctx) {
+  add_dev(app, ctx);
+  add_serve(app, ctx);
+  add_gateway(app, ctx);
+  add_migrate(app, ctx);
+  add_pki(app, ctx);
+  add_journal(app, ctx);
+  add_projections(app, ctx);
+  add_tenants(app, ctx);
+  add_sites(app, ctx);
+  add_pools(app, ctx);
+  add_credentials(app, ctx);
+  add_bootstrap(app, ctx);
+  add_join_tokens(app, ctx);
+  add_nodes(app, ctx);
+  add_events(app, ctx);
+  add_doctor(app, ctx);
+  for (auto* command : app.get_subcommands([](CLI::App*) { return true; }))
+    read_only_when_called(*command);
+}
+
+}  // namespace bc::cli
