@@ -14,8 +14,8 @@ namespace {
 
 using namespace bc::bench;
 
-const std::vector<std::string> all = {"crypto", "joins", "hot-token",
-                                      "journal"};
+const std::vector<std::string> all = {"crypto",  "joins",       "hot-token",
+                                      "journal", "projections", "publisher"};
 
 int measure(settings s, std::vector<std::string> wanted,
             const std::string& json) {
@@ -38,6 +38,10 @@ int measure(settings s, std::vector<std::string> wanted,
     measure_hot_token(s, out);
   if (is_wanted("journal"))
     measure_journal(s, out);
+  if (is_wanted("projections"))
+    measure_projections(s, out);
+  if (is_wanted("publisher"))
+    measure_publisher(s, out);
   return json.empty() || out.write_json(json) ? 0 : 1;
 }
 
@@ -49,10 +53,12 @@ int main(int argc, char** argv) {
   s.self = std::filesystem::read_symlink("/proc/self/exe").string();
   std::vector<std::string> wanted;
   std::string json;
-  app.add_option("sections", wanted, "crypto joins hot-token journal; all")
+  app.add_option("sections", wanted,
+                 "crypto joins hot-token journal projections publisher; all")
       ->check(CLI::IsMember(all));
   app.add_option("--postgres", s.postgres,
                  "URL of an empty Postgres that may be filled");
+  app.add_option("--kafka", s.kafka, "bootstrap.servers of a Kafka");
   app.add_option("--json", json, "file for the figures");
   app.add_option("--scale", s.scale, "of every count")
       ->check(CLI::Range(0.001, 100.0));

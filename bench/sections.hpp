@@ -9,6 +9,7 @@ namespace bc::bench {
 
 struct settings {
   std::string postgres;  // URL; empty: the sections that need it are left out
+  std::string kafka;     // bootstrap.servers, likewise
   std::string self;      // this program, which is also the load's client
   double scale = 1;      // of every count
   [[nodiscard]] std::size_t scaled(std::size_t count) const {
@@ -32,6 +33,12 @@ void measure_hot_token(const settings& s, report& out);
 
 /// Appends at full groups and replay, beside bare inserts and selects.
 void measure_journal(const settings& s, report& out);
+
+/// The tailing projector beside bare inserts, and its lag.
+void measure_projections(const settings& s, report& out);
+
+/// The publisher beside a bare produce loop.
+void measure_publisher(const settings& s, report& out);
 
 /// The load of measure_joins, in a process of its own: posts each line of the
 /// file on a connection of its own, from so many threads; prints the latencies.

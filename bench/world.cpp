@@ -1,5 +1,6 @@
 #include "bench/world.hpp"
 
+#include "actors/joining/admission_batch.hpp"
 #include "base/encoding.hpp"
 #include "events/streams.hpp"
 #include "pki/csr.hpp"
@@ -126,6 +127,33 @@ std::vector<std::string> join_bodies(const world& w,
         out[i] = body_of(w, tokens[i % tokens.size()]);
     });
   return makers.clear(), out;
+}
+
+std::vector<events::batch> join_batches(const world& w,
+                                        const std::vector<token>& tokens,
+                                        std::size_t count) {
+  const events::tenant::state tenant;
+  const events::site::state site;
+  const events::pool::state pool;
+  std::vector<events::batch> out;
+  for (std::size_t i = 0; i < count; ++i) {
+    events::join_token::state t;
+    t.token = tokens[i % tokens.size()].record;
+    auto key = pki::private_key::generate();
+    wire::join_request request;
+    request.hardware.product_serial = to_hex(pki::random_bytes(8));
+    request.hardware.hostname = "bench";
+    pki::hardware_key hardware{to_hex(pki::random_bytes(32)), true, false};
+    auto digest = pki::sha256(key.pub().spki());
+    auto plan = actors::plan_admission(
+        *w.keys, pki::max_node_lifetime, {t, tenant, site, pool},
+        {request, key.pub(), hardware, digest}, "req_bench", now());
+    // The directory is not what is measured.
+    std::erase_if(plan.batch.writes,
+                  [](const auto& write) { return write.events.empty(); });
+    out.push_back(std::move(plan.batch));
+  }
+  return out;
 }
 
 }  // namespace bc::bench

@@ -44,6 +44,10 @@ void found(const world& w, events::journal& store);
 [[nodiscard]] std::vector<std::string> join_bodies(
     const world& w, const std::vector<token>& tokens, std::size_t count);
 
+/// What the join service appends for such machines.
+[[nodiscard]] std::vector<events::batch> join_batches(
+    const world& w, const std::vector<token>& tokens, std::size_t count);
+
 /// Appends or ends the program.
 void append_all(events::journal& store, std::vector<events::batch> group);
 
