@@ -97,7 +97,7 @@ class actor_fixture {
     actors::writer_options o;
     o.journal = &journal;
     o.on_event = [this](const events::envelope& e) { published.push_back(e); };
-    o.lookup_pause = milliseconds{0};
+    o.commit.lookup_pause = milliseconds{0};
     o.poll_every = poll_every;
     o.thread = actors::threading::shared;
     return own(actors::spawn_journal_writer(system, std::move(o)));

@@ -1,6 +1,7 @@
 // spec: DESIGN section 9; a credential is listed without its secret and ended
 // for ever.
 
+#include "actors/api/read_models.hpp"
 #include "tests/actors/api_world.hpp"
 
 #include <catch2/catch.hpp>
@@ -148,6 +149,21 @@ TEST_CASE("api credentials: of two revocations at once one writes the event") {
   racing->before_append = [&] { revoke(w, w.acme_key, w.acme, ci); };
   CHECK(revoke(w, w.acme_key, w.acme, ci).status == 200);
   CHECK(w.count("security.credential.revoked") == 1);
+}
+
+TEST_CASE(
+    "api credentials: who finds one revoked already reads it so afterwards") {
+  api_world w;
+  auto ci = w.add_credential(w.acme, "ci", {{"*", "*"}});
+  auto env = std::make_shared<actors::api_environment>(*w.env);
+  env->models = std::make_shared<actors::read_models>();
+  // Through another process, which this one's read models do not show yet.
+  REQUIRE(revoke(w, w.acme_key, w.acme, ci).status == 200);
+  w.env = env;
+  auto again = revoke(w, w.acme_key, w.acme, ci);
+  REQUIRE(again.status == 200);
+  CHECK(env->models->last_of(w.acme.str(), "alice") == w.position());
+  CHECK(again.at("/position") == std::to_string(w.position()));
 }
 
 TEST_CASE("api credentials: a root credential does not revoke itself") {

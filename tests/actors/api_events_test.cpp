@@ -5,7 +5,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace bc;
@@ -200,6 +202,52 @@ TEST_CASE("api events: after a restore ids go on under another incarnation") {
   auto lost = from(old_id + "-" + std::to_string(before + 1));
   CHECK(lost.code() == "INVALID_INPUT");
   CHECK(lost.path() == "/cursor");
+}
+
+namespace {
+
+/// Runs something between a call's look at the head and its first events.
+class racing_ledger : public test::sync_ledger {
+ public:
+  racing_ledger(events::journal& journal, const bc::clock& time,
+                std::function<void()> race)
+      : sync_ledger(journal, time), race_(std::move(race)) {}
+
+  void events_after(
+      std::uint64_t position, std::size_t limit,
+      actors::reply_to<std::vector<events::envelope>> done) override {
+    if (auto race = std::exchange(race_, nullptr))
+      race();
+    sync_ledger::events_after(position, limit, std::move(done));
+  }
+
+ private:
+  std::function<void()> race_;
+};
+
+}  // namespace
+
+// An id is never used twice and never changes: a server that was not stopped
+// for it must not give new events ids of the old incarnation.
+TEST_CASE("api events: a server that missed a new incarnation gives no ids") {
+  api_world w;
+  auto before = w.position();
+  auto old_id = w.store->head().value().incarnation;
+  auto start = [&] {
+    w.append({w.on(
+        std::string{events::journal_stream}, w.root,
+        {events::journal_log::encode(events::journal_log::incarnation_started{
+            w.random.id<incarnation_id>(), old_id, w.time.now()})})});
+  };
+  auto input = with(own(w.acme), "cursor", json_string(std::to_string(before)));
+  SECTION("before the call") {
+    start();
+    CHECK(w.call(w.acme_key, "events.list", input).code() == "UNAVAILABLE");
+  }
+  SECTION("between its look at the head and the events") {
+    w.use(std::make_shared<racing_ledger>(*w.store, w.time, start));
+    CHECK(w.call(w.acme_key, "events.list", input).code() == "UNAVAILABLE");
+  }
 }
 
 TEST_CASE("api events: a follower's cursor moves on when nothing matches") {

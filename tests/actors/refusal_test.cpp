@@ -180,6 +180,18 @@ TEST_CASE_METHOD(refusal_fixture,
 }
 
 TEST_CASE_METHOD(refusal_fixture,
+                 "refusals: one that the store cannot hold holds up no other",
+                 "[actors]") {
+  auto one = new_process();
+  journal.cannot_hold = [](const auto& b) { return b.correlation == "req-0"; };
+  refuse(one, root, 5);
+  for (int i = 0; i < 3; ++i)
+    advance(seconds{1});
+  CHECK(written(stream(root)).size() == 4);
+  CHECK(accounted(stream(root)) == 5);
+}
+
+TEST_CASE_METHOD(refusal_fixture,
                  "refusals: a store whose clock is behind ends in drops, not "
                  "in a loop",
                  "[actors]") {

@@ -2,6 +2,7 @@
 
 #include "events/journal.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <mutex>
@@ -23,6 +24,8 @@ class watched_journal final : public events::journal {
     }
     if (before_append)
       before_append();
+    if (cannot_hold && std::ranges::any_of(group, cannot_hold))
+      return fail(errc::internal, "the store refused a statement");
     if (lose_appends)
       return fail(errc::unavailable, "lost before the commit");
     auto done = inner_.append(group);
@@ -116,6 +119,7 @@ class watched_journal final : public events::journal {
   }
 
   std::function<void()> before_append, before_tail, after_page;
+  std::function<bool(const events::batch&)> cannot_hold;
   std::atomic<bool> shared = false;  // as a store of several processes is
   std::atomic<bool> lose_appends = false, lose_answers = false,
                     lose_outcomes = false, lose_reads = false,

@@ -4,6 +4,7 @@
 #include "tests/actors/sample_events.hpp"
 
 #include <future>
+#include <set>
 
 namespace bc::test {
 namespace {
@@ -93,6 +94,40 @@ TEST_CASE_METHOD(actor_fixture,
   CHECK(is_appended(outcomes[2]));
   CHECK(journal.groups() == std::vector<std::size_t>{3});
   CHECK(published.size() == 2);
+}
+
+TEST_CASE_METHOD(actor_fixture,
+                 "writer: a batch that the store cannot hold fails alone",
+                 "[actors]") {
+  start();
+  auto batches = some_batches(300);
+  std::set<batch_id> odd{batches[0].id, batches[128].id, batches[299].id};
+  journal.cannot_hold = [&](const auto& b) { return odd.contains(b.id); };
+  waiting_batches all{*this, batches};
+  run();
+  auto outcomes = all.receive();
+  REQUIRE(outcomes.size() == batches.size());
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    CAPTURE(i);
+    CHECK(is_appended(outcomes[i]) == !odd.contains(batches[i].id));
+    if (!outcomes[i])
+      CHECK(outcomes[i].error().code == errc::internal);
+  }
+  REQUIRE(published.size() == 297);
+  for (std::size_t i = 0; i < published.size(); ++i)
+    CHECK(published[i].position == i + 1);
+}
+
+TEST_CASE_METHOD(actor_fixture,
+                 "writer: a store that takes nothing is not asked for each",
+                 "[actors]") {
+  start();
+  journal.cannot_hold = [](const auto&) { return true; };
+  waiting_batches all{*this, some_batches(512)};
+  run();
+  for (const auto& o : all.receive())
+    CHECK((!o && o.error().code == errc::internal));
+  CHECK(journal.groups().size() <= 64);
 }
 
 TEST_CASE_METHOD(actor_fixture,

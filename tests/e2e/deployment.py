@@ -46,6 +46,7 @@ class Postgres:
                                                     dir="/dev/shm"))
         self.folder.chmod(0o711)
         self.data = self.folder / "postgres"
+        self.frozen = []
         self.url = self.start()
 
     def start(self):
@@ -54,12 +55,32 @@ class Postgres:
     def stop(self, *how):
         self._do("stop", *how)
 
+    def freeze(self):
+        """It takes connections and answers nothing, until thaw()."""
+        self.frozen = [int((self.data / "data" / "postmaster.pid")
+                           .read_text().split()[0])]
+        os.kill(self.frozen[0], signal.SIGSTOP)
+        for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = entry.read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            if int(fields[1]) == self.frozen[0]:
+                self.frozen.append(int(entry.parent.name))
+                os.kill(self.frozen[-1], signal.SIGSTOP)
+
+    def thaw(self):
+        for process in reversed(self.frozen):
+            os.kill(process, signal.SIGCONT)
+        self.frozen = []
+
     def _do(self, what, *options):
         return subprocess.run(
             [ROOT / "ops" / "postgres", what, self.data, *options], check=True,
             stdout=subprocess.PIPE, text=True).stdout
 
     def remove(self):
+        self.thaw()
         subprocess.run([ROOT / "ops" / "postgres", "stop", self.data,
                         "immediate"], stderr=subprocess.DEVNULL, check=False)
         subprocess.run(["rm", "-rf", self.folder], check=False)

@@ -14,7 +14,7 @@ import time
 import unittest
 import uuid
 
-WAIT = 60
+WAIT = 120
 
 
 class Program:

@@ -146,6 +146,10 @@ class Dev(Tools):
                                "--journal-key", key)
             self.assertTrue(answer["clean"])
             self.assertEqual(answer["internalChecked"], file == whole)
+        self.assertIn("clean", subprocess.run(
+            [self.programs / "better-compute", "journal", "verify", "--from",
+             "-", "--journal-key", key], stdin=out.open(), text=True,
+            capture_output=True, check=True).stdout)
         self.tool("journal", "verify", "--from", out, code=2)
         out.write_text("\n".join(lines).replace("compute.localhost", "x"))
         self.assertIn("is altered", self.tool(

@@ -103,6 +103,9 @@ TEST_CASE("checkpoint signer: does not sign what was rewritten meanwhile",
           "row 14 or one after it, up to row 14"},
       row{"update checkpoints set link = replace(link, substr(link,1,1), 'z')",
           "the checkpoint at row 13 is not signed"},
+      row{"update head set incarnation = "
+          "'inc_00000000000000000000000001'",
+          "the head is of incarnation inc_00000000000000000000000001, but"},
       row{"update head set position = 12", "row 13 is missing"});
   sqlite_store s;
   fill_sample(*s.store, s.time);

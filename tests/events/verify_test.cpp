@@ -67,6 +67,32 @@ TEST_CASE("verify: names what is wrong with rows, claims, budgets, snapshots",
   CHECK_THAT(broken(*s.store), Catch::Contains(r.found));
 }
 
+// SQLite keeps any value in any column: what is stored as a blob reads the
+// same, and no query by stream or key finds it.
+TEST_CASE("verify: names a value hidden from queries as a blob", "[verify]") {
+  auto r = GENERATE(table<std::string, std::string>(
+      {{"update events set stream = cast(stream as blob) where position = 11",
+        "row 11 holds a value of another type"},
+       {"update events set data = cast(data as blob) where position = 3",
+        "row 3 holds a value of another type"},
+       {"update events set time_ms = time_ms + 0.5 where position = 5",
+        "row 5 holds a value of another type"},
+       {"update claims set claim = cast(claim as blob) "
+        "where claim like 'hw:%1'",
+        "holds a value of another type"},
+       {"update budgets set budget = cast(budget as blob)",
+        "holds a value of another type"},
+       {"insert into snapshots select cast(stream as blob), version, "
+        "fold_version, state from snapshots; "
+        "update snapshots set state = replace(state, '13', '16') "
+        "where typeof(stream) = 'text'",
+        "the snapshot of "}}));
+  sample_store s;
+  s.tamper(std::get<0>(r));
+  INFO(std::get<0>(r));
+  CHECK_THAT(broken(*s.store), Catch::Contains(std::get<1>(r)));
+}
+
 TEST_CASE("verify: a snapshot of another fold version is no fault",
           "[verify]") {
   sample_store s;

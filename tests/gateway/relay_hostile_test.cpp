@@ -73,6 +73,24 @@ TEST_CASE("relay_hostile: a gateway of this deployment alone is listened to") {
   CHECK(ping_as(api->port(), w.gateway.get()) == good_pong);
 }
 
+TEST_CASE("relay_hostile: one host takes a share of the connections alone") {
+  relay_world w;
+  echo_joins joins;
+  relay_listener_options o;
+  o.max_connections_per_peer = 3;
+  auto api = w.listen(joins, std::move(o));
+  // Handshakes that do not begin.
+  std::vector<std::unique_ptr<raw_socket>> idle;
+  for (int i = 0; i < 3; ++i)
+    idle.push_back(std::make_unique<raw_socket>(api->port()));
+  CHECK(comes_true(
+      [&] { return ping_as(api->port(), w.gateway.get()).empty(); }));
+  // Its places come free when it goes.
+  idle.clear();
+  CHECK(comes_true(
+      [&] { return ping_as(api->port(), w.gateway.get()) == good_pong; }));
+}
+
 TEST_CASE("relay_hostile: an API process of this deployment alone is asked") {
   relay_world w;
   echo_joins joins;

@@ -46,6 +46,32 @@ class broker_admin {
     return out;
   }
 
+  /// Nobody may write to the topic.
+  std::string deny(const std::string& topic) {
+    auto* rule =
+        rd_kafka_AclBinding_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str(),
+                                RD_KAFKA_RESOURCE_PATTERN_LITERAL, "User:*",
+                                "*", RD_KAFKA_ACL_OPERATION_WRITE,
+                                RD_KAFKA_ACL_PERMISSION_TYPE_DENY, nullptr, 0);
+    rd_kafka_CreateAcls(rk_, &rule, 1, nullptr, answers_);
+    auto out = answer();
+    rd_kafka_AclBinding_destroy(rule);
+    return out;
+  }
+
+  /// Takes back what deny() did.
+  std::string allow(const std::string& topic) {
+    auto* rules = rd_kafka_AclBindingFilter_new(
+        RD_KAFKA_RESOURCE_TOPIC, topic.c_str(),
+        RD_KAFKA_RESOURCE_PATTERN_LITERAL, nullptr, nullptr,
+        RD_KAFKA_ACL_OPERATION_ANY, RD_KAFKA_ACL_PERMISSION_TYPE_ANY, nullptr,
+        0);
+    rd_kafka_DeleteAcls(rk_, &rules, 1, nullptr, answers_);
+    auto out = answer();
+    rd_kafka_AclBinding_destroy(rules);
+    return out;
+  }
+
  private:
   std::string answer() {
     auto* event = rd_kafka_queue_poll(answers_, 60'000);

@@ -100,7 +100,7 @@ class ThreeBrokers(cases.Case):
 
     def test_the_leader_of_a_partition_dies_again_and_again(self):
         """Case 149: no event lost, repeated or out of order."""
-        rounds, each = (12, 800) if cases.LONG else (3, 300)
+        rounds, each = (12, 800) if cases.LONG else (2, 300)
         d = self.driver("--max-events", "20")
         d.ask("append 100 7")
         d.ask("start 0 forced")
@@ -144,6 +144,6 @@ class Mock(unittest.TestCase):
 
     def test_at_least_once_through_unknown_outcomes(self):
         got, wanted = self.run_mock(
-            "publisher.after-produce=error@1,publisher.before-commit=error@2,"
+            "publisher.after-produce=error@2,publisher.before-commit=error@2,"
             "publisher.commit-sent=error@2,publisher.after-commit=error@2")
         self.assertEqual(set(got), set(wanted))

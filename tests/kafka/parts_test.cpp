@@ -223,7 +223,25 @@ TEST_CASE("kafka: a properties file is its owner's alone, and never repeated") {
   CHECK(refused.error().message.find(":2") != std::string::npos);
   CHECK(refused.error().message.find("hunter2") == std::string::npos);
   CHECK(!kafka::read_properties(secret_file{"a=1\na=2\n"}.path));
+  CHECK(!kafka::read_properties(
+      secret_file{"a=" + std::string(70'000, 'x')}.path));
+  CHECK(!kafka::read_properties("/tmp"));
   CHECK(!kafka::read_properties("/nowhere"));
+}
+
+TEST_CASE("kafka: a properties file may be root's for the service's group") {
+  secret_file installed{"a=1\n", 0440};
+  if (::geteuid() == 0) {
+    CHECK(kafka::read_properties(installed.path));
+    CHECK(!kafka::read_properties(secret_file{"a=1\n", 0460}.path));
+    CHECK(!kafka::read_properties(secret_file{"a=1\n", 0444}.path));
+    // What another user owns, that user can change.
+    secret_file foreign{"a=1\n", 0600};
+    REQUIRE(::chown(foreign.path.c_str(), 65534, 65534) == 0);
+    CHECK(!kafka::read_properties(foreign.path));
+  } else {
+    CHECK(!kafka::read_properties(installed.path));
+  }
 }
 
 TEST_CASE("kafka: options that cannot be are refused at once") {

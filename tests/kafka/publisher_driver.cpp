@@ -131,17 +131,16 @@ class driver {
     else if (command == "backfill")
       backfill(in);
     else if (command == "resume")
-      resume();
+      resume(in);
     else if (command == "checkpoint")
       add_checkpoint();
     else if (command == "hash")
       hash(in);
     else if (command == "topic")
       make_topic(in);
-    else if (command == "delete-topic")
-      delete_topic(in);
-    else if (command == "trim")
-      trim(in);
+    else if (command == "delete-topic" || command == "deny" ||
+             command == "allow" || command == "trim")
+      administer(command, in);
     else if (command == "bare")
       bare(in);
     else
@@ -297,9 +296,13 @@ class driver {
     answer_->field("sent", sent.value());
   }
 
-  void resume() {
-    auto done = kafka::resume_after(options_, *store_, std::nullopt,
-                                    [] { return true; });
+  // resume [POSITION]
+  void resume(std::istringstream& in) {
+    std::optional<std::uint64_t> after;
+    if (std::uint64_t position = 0; in >> position)
+      after = position;
+    auto done =
+        kafka::resume_after(options_, *store_, after, [] { return true; });
     if (!done)
       return show_fault(done.error());
     answer_->field("position", done.value().position);
@@ -327,29 +330,23 @@ class driver {
   void make_topic(std::istringstream& in) {
     kafka::topic_plan plan;
     in >> plan.name >> plan.partitions;
-    must(must(kafka::cluster::connect(options_.client))->ensure({plan}));
+    must(must(kafka::cluster::connect(options_.client))->ensure({plan}, [] {
+      return true;
+    }));
   }
 
-  // delete-topic NAME
-  void delete_topic(std::istringstream& in) {
-    std::string topic;
-    in >> topic;
-    answer_->field(
-        "problem",
-        testing::broker_admin{options_.client.at("bootstrap.servers")}
-            .delete_topic(topic));
-  }
-
-  // trim TOPIC PARTITION OFFSET
-  void trim(std::istringstream& in) {
+  // delete-topic|deny|allow TOPIC, trim TOPIC PARTITION OFFSET
+  void administer(const std::string& command, std::istringstream& in) {
+    testing::broker_admin admin{options_.client.at("bootstrap.servers")};
     std::string topic;
     std::int32_t partition = 0;
     std::int64_t before = 0;
     in >> topic >> partition >> before;
-    answer_->field(
-        "problem",
-        testing::broker_admin{options_.client.at("bootstrap.servers")}.trim(
-            topic, partition, before));
+    answer_->field("problem", command == "trim"
+                                  ? admin.trim(topic, partition, before)
+                              : command == "deny"  ? admin.deny(topic)
+                              : command == "allow" ? admin.allow(topic)
+                                                   : admin.delete_topic(topic));
   }
 
   // bare TOPIC: the same records by a plain producer, as fast as it can.
@@ -371,7 +368,7 @@ class driver {
     auto out = must(kafka::producer::make(options_.client, ""));
     const auto began = steady::now();
     for (const auto& r : records)
-      static_cast<void>(must(out->send(r, 1)));
+      static_cast<void>(must(out->send(r, 1, [] { return true; })));
     if (auto done = out->flush([] { return true; }); !done)
       give_up(done.error());
     std::chrono::duration<double> took = steady::now() - began;

@@ -97,6 +97,20 @@ class captured {
   std::string file_;
 };
 
+/// A variable of the environment, for a while.
+class variable {
+ public:
+  variable(const char* name, const std::string& value) : name_(name) {
+    ::setenv(name_, value.c_str(), 1);
+  }
+  variable(const variable&) = delete;
+  variable& operator=(const variable&) = delete;
+  ~variable() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
 class shell {
  public:
   explicit shell(const std::string& url) : url_(url) {
@@ -113,11 +127,8 @@ class shell {
   ended run(std::vector<std::string> words) const {
     cli::context ctx;
     CLI::App app{"", "better-compute"};
-    cli::add_join_tokens(app, ctx);
-    cli::add_nodes(app, ctx);
-    cli::add_events(app, ctx);
-    cli::add_credentials(app, ctx);
-    cli::add_pki(app, ctx);
+    app.require_subcommand(1);
+    cli::add_commands(app, ctx);
     captured out{STDOUT_FILENO, folder + "/out"};
     captured err{STDERR_FILENO, folder + "/err"};
     if (words.front() != "pki")
@@ -128,7 +139,7 @@ class shell {
     try {
       app.parse(words);
     } catch (const CLI::ParseError& e) {
-      cli::report_arguments(ctx, e);
+      cli::report_arguments(ctx, app, e);
     }
     auto err_text = err.end();
     return {ctx.exit_code, out.end(), err_text};
@@ -171,6 +182,57 @@ TEST_CASE("arguments: an empty value is refused, never taken for none",
   CHECK(api.calls() == 0);
   CHECK(sh.run(create()).exit_code == cli::done);
   CHECK(api.calls() == 1);
+}
+
+TEST_CASE("arguments: a flag stands over the environment", "[ops][arguments]") {
+  recorder api{200, R"({"items":[]})"};
+  shell sh{api.url()};
+  variable url{"BETTER_COMPUTE_URL", "http://127.0.0.1:1"};
+  variable tenant{"BETTER_COMPUTE_TENANT", "ten_y"};
+  variable ca{"BETTER_COMPUTE_CA_FILE", "/nonexistent"};
+  for (const char* group :
+       {"tenants", "sites", "pools", "nodes", "credentials", "events"}) {
+    CAPTURE(group);
+    auto before = api.calls();
+    CHECK(sh.run({group, "list"}).exit_code == cli::done);
+    CHECK(api.calls() == before + 1);
+    CHECK(api.last().body.find(R"("tenantId":"ten_x")") != std::string::npos);
+  }
+}
+
+TEST_CASE("arguments: keys go to the store that a flag names",
+          "[ops][arguments]") {
+  shell sh{"http://127.0.0.1:1"};
+  variable secret_text{"BETTER_COMPUTE_SECRET", "a secret of some length"};
+  variable store{"BETTER_COMPUTE_STORE", "sqlite:/nonexistent/environment.db"};
+  for (const char* command : {"show", "init", "issue-gateway"}) {
+    CAPTURE(command);
+    std::vector<std::string> words{"pki", command, "--store",
+                                   "sqlite:/nonexistent/flag.db"};
+    for (const auto& more :
+         std::string{command} == "init"
+             ? std::vector<std::string>{"--trust-domain", "example.com"}
+         : std::string{command} == "show"
+             ? std::vector<std::string>{}
+             : std::vector<std::string>{"--name", "a.example.com", "--out-dir",
+                                        sh.folder + "/gateway"})
+      words.push_back(more);
+    auto got = sh.run(words);
+    CHECK(got.exit_code == cli::refused);
+    CHECK(got.err.find("flag.db") != std::string::npos);
+    CHECK(got.err.find("environment.db") == std::string::npos);
+  }
+}
+
+TEST_CASE("arguments: a command that is not there is named",
+          "[ops][arguments]") {
+  shell sh{"http://127.0.0.1:1"};
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"frob"}, {"pki", "frob"}, {"nodes", "frob"}}) {
+    auto got = sh.run(words);
+    CHECK(got.exit_code == cli::usage);
+    CHECK(got.err.find("unexpected argument frob") != std::string::npos);
+  }
 }
 
 TEST_CASE("arguments: uses are plain decimal from 1 to 10000",

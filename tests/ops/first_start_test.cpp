@@ -32,6 +32,9 @@ struct deployment {
   result<tenant_id> bootstrap(const char* file = "credential") {
     return serve::bootstrap(*store, folder + "/" + file, time.now());
   }
+  result<tenant_id> again(const char* file) {
+    return serve::bootstrap_again(*store, folder + "/" + file, time.now());
+  }
   bool has(const char* file) const { return fs::exists(folder + "/" + file); }
   std::uint64_t head() const { return store->head().value().position; }
 
@@ -105,6 +108,55 @@ TEST_CASE("bootstrap: a file stays only with its credential (case 159)",
   REQUIRE(made);
   CHECK(d.has("credential"));
   CHECK(serve::find_root_tenant(*d.store).value() == made.value());
+}
+
+TEST_CASE("bootstrap --again: one more credential when all are lost", "[ops]") {
+  deployment d;
+  auto early = d.again("early");
+  REQUIRE_FALSE(early);
+  CHECK(early.error().code == errc::invalid_state);
+  CHECK_FALSE(d.has("early"));
+
+  auto tenant = d.bootstrap();
+  REQUIRE(tenant);
+  auto head = d.head();
+  auto made = d.again("second");
+  REQUIRE(made);
+  CHECK(made.value() == tenant.value());
+  CHECK(d.head() == head + 1);
+
+  auto text = cli::read_secret_file(d.folder + "/second");
+  REQUIRE(text);
+  auto bearer = events::credential::parse_bearer(text.value().expose_text());
+  REQUIRE(bearer);
+  auto rows = d.store->read_stream(events::stream_of(bearer->id), 0, 10);
+  REQUIRE(rows);
+  REQUIRE(rows.value().size() == 1);
+  CHECK(rows.value().front().tenant == tenant.value().str());
+  CHECK(rows.value().front().actor == "system");
+}
+
+TEST_CASE("bootstrap --again: a file stays only with its credential (case 159)",
+          "[ops]") {
+  deployment d;
+  REQUIRE(d.bootstrap());
+  auto head = d.head();
+  // Never over a file that is there.
+  auto taken = d.again("credential");
+  REQUIRE_FALSE(taken);
+  CHECK(taken.error().code == errc::already_exists);
+
+  arm(fault_point::store_before_append, fault_action::error);
+  auto failed = d.again("second");
+  REQUIRE_FALSE(failed);
+  CHECK(failed.error().code == errc::unavailable);
+  CHECK_FALSE(d.has("second"));
+  CHECK(d.head() == head);
+
+  arm(fault_point::store_after_commit, fault_action::error);
+  REQUIRE(d.again("second"));
+  CHECK(d.has("second"));
+  CHECK(d.head() == head + 1);
 }
 
 TEST_CASE("first start: the bundle opens with its secret alone", "[ops]") {

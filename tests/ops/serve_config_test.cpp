@@ -164,6 +164,17 @@ TEST_CASE("serve: every problem of a file is told, with its line", "[ops]") {
   CHECK(text.find(":8: unknown key unknown") != std::string::npos);
 }
 
+TEST_CASE("serve: what is no file is no empty file", "[ops]") {
+  for (const char* path : {"/tmp", "/dev/zero", "/nonexistent/file"}) {
+    CAPTURE(path);
+    serve_config c;
+    auto done = read(c, path);
+    REQUIRE_FALSE(done);
+    CHECK(done.error().code == errc::invalid_config);
+    CHECK(done.error().message.find(path) != std::string::npos);
+  }
+}
+
 TEST_CASE("serve: values of another type or form are refused", "[ops]") {
   const char* wrong[] = {
       "store = 1",

@@ -1,5 +1,6 @@
 // DESIGN section 3: what the journal on Postgres does beyond the conformance
 // suite (tests/events/journal_*_test.cpp, which runs here too).
+#include "actors/group_commit.hpp"
 #include "tests/support/journal_suite.hpp"
 #include "tests/support/postgres_store.hpp"
 
@@ -117,6 +118,28 @@ TEST_CASE(
   REQUIRE(query.value().step());
   auto ahead = query.value().number(0) - to_millis(system_clock{}.now());
   CHECK(std::abs(ahead) < 60'000);
+}
+
+TEST_CASE(
+    "postgres journal: a text that cannot be stored fails no other batch of "
+    "its group (case 142)",
+    "[postgres][journal]") {
+  postgres_store s;
+  auto bad = std::string{"a\0b", 3};
+  auto in_data = one("b:1");
+  in_data.writes[0].events[0].data = bad;
+  auto in_name = one("d:1", claiming(take(bad)));
+  std::vector<batch> group{one("a:1"), in_data, one("c:1"), in_name,
+                           one("e:1")};
+  auto done = actors::commit_group(*s.store, group, {});
+  REQUIRE(done.outcomes.size() == group.size());
+  CHECK_FALSE(done.store_is_away);
+  for (auto i : {0U, 2U, 4U})
+    CHECK(won(done.outcomes[i].value()).events.size() == 1);
+  for (auto i : {1U, 3U})
+    CHECK(done.outcomes[i].error().code == errc::internal);
+  CHECK(s->head().value().position == 3);
+  check_verifies(*s.store);
 }
 
 TEST_CASE(

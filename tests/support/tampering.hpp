@@ -41,6 +41,15 @@ inline std::vector<tampering> row_tamperings() {
            "type_version, tenant, time_ms, actor, correlation, data, internal, "
            "hash, 'bat_x' from events where position = 11",
            "row 14 is altered"},
+          // A walk from row 1 passes these over; a stream's reader does not.
+          {"insert into events select -1, commit_no, stream, version + 1, "
+           "type, type_version, tenant, time_ms, actor, correlation, data, "
+           "internal, hash, batch from events where position = 11",
+           "row -1 was inserted before the first"},
+          {"insert into events select 0, commit_no, stream, version + 1, "
+           "type, type_version, tenant, time_ms, actor, correlation, data, "
+           "internal, hash, batch from events where position = 11",
+           "row 0 was inserted before the first"},
           {"update events set position = 99 where position = 11;"
            "update events set position = 11 where position = 12;"
            "update events set position = 12 where position = 99",
