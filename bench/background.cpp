@@ -179,8 +179,10 @@ void measure_publisher(const settings& s, report& out) {
   events::kafka::publisher_options o;
   o.client = {{"bootstrap.servers", s.kafka}};
   o.source = "bench";
-  auto publisher = events::kafka::publisher::start(std::move(o), *store,
-                                                   [&] { return lease.epoch; });
+  auto publisher =
+      std::move(events::kafka::publisher::start(std::move(o), *store, [&] {
+        return lease.epoch;
+      })).value();
   wait_until([&] {
     return publisher->stats().state == events::kafka::publishing::running;
   });

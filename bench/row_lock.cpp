@@ -3,6 +3,7 @@
 #include "actors/joining/admission_batch.hpp"
 #include "actors/joining/answers.hpp"
 #include "base/encoding.hpp"
+#include "events/node.hpp"
 #include "events/streams.hpp"
 #include "pki/csr.hpp"
 #include "pki/jwe.hpp"
