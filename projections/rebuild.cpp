@@ -57,7 +57,7 @@ struct filled {
   parked_streams parked;
 };
 
-// False when it was the last one, for now.
+// False when nothing was left behind it as it was read.
 result<bool> add_group(sql::connection& db, events::journal& source,
                        filled& so_far) {
   BC_TRY(events, source.read_all(so_far.position, group_limit));
