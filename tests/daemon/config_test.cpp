@@ -1,7 +1,7 @@
 // spec: joining#run-it-on-the-server (config.toml); CASES 174
 #include "daemon/config.hpp"
 
-#include "tests/daemon/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -6,7 +6,7 @@
 #include "pki/csr.hpp"
 #include "pki/jwe.hpp"
 #include "pki/signature.hpp"
-#include "tests/daemon/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 

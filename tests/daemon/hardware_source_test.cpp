@@ -1,6 +1,6 @@
 // spec: ATTESTATION section 5 (mac, root-only files); CASES 30, 47, 48, 54-58
 #include "daemon/hardware.hpp"
-#include "tests/daemon/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 

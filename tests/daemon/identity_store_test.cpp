@@ -4,7 +4,7 @@
 #include "base/fault_point.hpp"
 #include "pki/bundle.hpp"
 #include "pki/csr.hpp"
-#include "tests/daemon/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -9,6 +9,7 @@
 #include "events/kafka/topics.hpp"
 #include "events/memory_journal.hpp"
 #include "pki/digest.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -62,14 +63,11 @@ result<void> match(journal& store, const kafka::control_record& c) {
 class secret_file {
  public:
   explicit secret_file(const std::string& text, mode_t mode = 0600) {
-    char name[] = "/tmp/kafka-properties-XXXXXX";
-    ::close(::mkstemp(name));
-    path = name;
     std::ofstream{path} << text;
-    ::chmod(name, mode);
+    ::chmod(path.c_str(), mode);
   }
-  ~secret_file() { ::unlink(path.c_str()); }
-  std::string path;
+  temporary_folder folder;
+  std::string path = folder / "kafka.properties";
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // spec: joining#creating-a-token, DESIGN section 11; CASES 4, 21, 169, 170.
 #include "gateway/http_server.hpp"
 #include "ops/cli/commands.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <CLI/CLI.hpp>
 #include <catch2/catch.hpp>
@@ -114,14 +115,11 @@ class variable {
 class shell {
  public:
   explicit shell(const std::string& url) : url_(url) {
-    char name[] = "/tmp/arguments-test-XXXXXX";
-    folder = ::mkdtemp(name);
     ::setenv("BETTER_COMPUTE_CREDENTIAL", credential.c_str(), 1);
   }
   ~shell() {
     ::unsetenv("BETTER_COMPUTE_CREDENTIAL");
     ::unsetenv("BETTER_COMPUTE_CREDENTIAL_FILE");
-    fs::remove_all(folder);
   }
 
   ended run(std::vector<std::string> words) const {
@@ -145,7 +143,8 @@ class shell {
     return {ctx.exit_code, out.end(), err_text};
   }
 
-  std::string folder;
+  temporary_folder own_;
+  std::string folder = own_.path();
 
  private:
   std::string url_;

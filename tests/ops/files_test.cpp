@@ -1,6 +1,8 @@
 // spec: DESIGN section 11 (secrets only to a new 0600 file); CASES 169.
 #include "ops/cli/files.hpp"
 
+#include "tests/support/temporary_folder.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <filesystem>
@@ -13,18 +15,7 @@ using namespace bc;
 
 namespace {
 
-class folder {
- public:
-  folder() {
-    char name[] = "/tmp/files-test-XXXXXX";
-    path_ = ::mkdtemp(name);
-  }
-  ~folder() { fs::remove_all(path_); }
-  std::string operator/(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
+using folder = temporary_folder;
 
 mode_t mode_of(const std::string& path) {
   struct stat st {};

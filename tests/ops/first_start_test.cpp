@@ -10,6 +10,7 @@
 #include "events/streams.hpp"
 #include "ops/cli/files.hpp"
 #include "pki/digest.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -21,14 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 struct deployment {
-  deployment() {
-    char name[] = "/tmp/first-start-XXXXXX";
-    folder = ::mkdtemp(name);
-  }
-  ~deployment() {
-    disarm_all();
-    fs::remove_all(folder);
-  }
+  ~deployment() { disarm_all(); }
   result<tenant_id> bootstrap(const char* file = "credential") {
     return serve::bootstrap(*store, folder + "/" + file, time.now());
   }
@@ -38,7 +32,8 @@ struct deployment {
   bool has(const char* file) const { return fs::exists(folder + "/" + file); }
   std::uint64_t head() const { return store->head().value().position; }
 
-  std::string folder;
+  temporary_folder own;
+  std::string folder = own.path();
   bc::system_clock time;
   std::unique_ptr<events::journal> store = events::make_memory_journal(time);
 };

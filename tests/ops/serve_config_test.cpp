@@ -1,6 +1,7 @@
 // spec: DESIGN section 11 (one TOML file, environment and flags over it; an
 // unknown key is an error naming it).
 #include "ops/serve/config.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -20,19 +21,12 @@ const std::string samples = std::string{BC_SOURCE_DIR} + "/ops/sample/";
 
 class toml_file {
  public:
-  explicit toml_file(const std::string& text) {
-    char name[] = "/tmp/serve-config-XXXXXX";
-    int fd = ::mkstemp(name);
-    REQUIRE(fd >= 0);
-    ::close(fd);
-    path_ = name;
-    std::ofstream{path_} << text;
-  }
-  ~toml_file() { std::filesystem::remove(path_); }
+  explicit toml_file(const std::string& text) { std::ofstream{path_} << text; }
   const std::string& path() const { return path_; }
 
  private:
-  std::string path_;
+  temporary_folder folder_;
+  std::string path_ = folder_ / "config.toml";
 };
 
 std::string text_of(const std::string& path) {

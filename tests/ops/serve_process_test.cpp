@@ -2,6 +2,7 @@
 #include "ops/cli/files.hpp"
 #include "ops/serve/identity.hpp"
 #include "ops/serve/process.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -19,18 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class folder {
- public:
-  folder() {
-    char name[] = "/tmp/serve-process-XXXXXX";
-    path_ = ::mkdtemp(name);
-  }
-  ~folder() { fs::remove_all(path_); }
-  std::string operator/(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
+using folder = temporary_folder;
 
 // A service manager's socket; `name` as NOTIFY_SOCKET has it.
 class manager {

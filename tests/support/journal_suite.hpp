@@ -6,6 +6,7 @@
 #include "events/memory_journal.hpp"
 #include "events/sqlite_journal.hpp"
 #include "pki/digest.hpp"
+#include "tests/support/temporary_folder.hpp"
 #ifdef BC_TEST_ON_POSTGRES
 #include "tests/support/postgres_store.hpp"
 #endif
@@ -33,26 +34,12 @@ inline const time_point start = from_millis(1'800'000'000'000);
 /// the tests assert does not need a disk's flush.
 class temp_dir {
  public:
-  temp_dir() {
-    std::filesystem::path parent = "/dev/shm";
-    if (::access(parent.c_str(), W_OK) != 0)
-      parent = std::filesystem::temp_directory_path();
-    auto name = (parent / "bc-journal-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  temp_dir(const temp_dir&) = delete;
-  temp_dir& operator=(const temp_dir&) = delete;
-  ~temp_dir() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
   [[nodiscard]] std::string file(const char* name) const {
-    return (path_ / name).string();
+    return (folder_ / name).string();
   }
 
  private:
-  std::filesystem::path path_;
+  temporary_folder folder_{quick_parent()};
 };
 
 /// A store with a clock of its own; no fault point stays armed.

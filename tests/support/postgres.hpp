@@ -1,6 +1,7 @@
 #pragma once
 
 #include "events/postgres.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -40,10 +41,8 @@ class postgres_server {
   /// `settings`: "fsync=off shared_buffers=16MB".
   explicit postgres_server(std::string settings = "shared_buffers=32MB")
       : settings_(std::move(settings)), owner_(::getpid()) {
-    std::filesystem::path parent = "/dev/shm";
-    if (::access(parent.c_str(), W_OK) != 0)
-      parent = std::filesystem::temp_directory_path();
-    dir_ = (parent / "bc-postgres-XXXXXX").string();
+    // Kept by hand: a forked child must not remove it.
+    dir_ = (quick_parent() / "bc-postgres-XXXXXX").string();
     REQUIRE(::mkdtemp(dir_.data()) != nullptr);
     start();
   }
