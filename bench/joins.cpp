@@ -7,6 +7,7 @@
 #include "gateway/http_server.hpp"
 #include "gateway/routes.hpp"
 #include "projections/projector.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <cstdio>
 #include <filesystem>
@@ -94,10 +95,9 @@ void measure_store(const settings& s, const bound& b, const world& w,
                               std::move(h),
                               gateway::make_daemon_handler(runtime->joins())))
                     .value();
-  char folder[] = "/tmp/bc-bench-XXXXXX";
-  if (::mkdtemp(folder) == nullptr)
-    return;
-  write_lines(std::string{folder} + "/ca.pem",
+  temporary_folder own;
+  const std::string folder = own.path();
+  write_lines(folder + "/ca.pem",
               {pki::certificate_pem(w.keys->serving_ca.certificate)});
   auto url = "https://localhost:" + std::to_string(server->port());
   for (std::size_t tokens : {1, 1'000})
@@ -114,7 +114,6 @@ void measure_store(const settings& s, const bound& b, const world& w,
     }
   server->stop(seconds{5});
   runtime->stop(seconds{5});
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
@@ -140,19 +139,15 @@ int run_client(const std::string& url, const std::string& ca_file,
 
 void measure_joins(const settings& s, const bound& b, report& out) {
   bc::system_clock time;
-  char folder[] = "/tmp/bc-bench-XXXXXX";
-  if (::mkdtemp(folder) == nullptr)
-    return;
   {
+    temporary_folder folder;
     auto w = make_world();
     auto projector = projections::make_projector();
-    auto store = std::move(events::open_sqlite_journal(
-                               std::string{folder} + "/journal.db", time,
-                               projector.get()))
+    auto store = std::move(events::open_sqlite_journal(folder / "journal.db",
+                                                       time, projector.get()))
                      .value();
     measure_store(s, b, w, *store, "SQLite", out);
   }
-  std::filesystem::remove_all(folder);
   if (s.postgres.empty())
     return;
   auto w = make_world();

@@ -6,6 +6,7 @@
 #include "events/sqlite_journal.hpp"
 #include "events/stream_fold.hpp"
 #include "events/streams.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <filesystem>
 #include <map>
@@ -183,19 +184,15 @@ void measure_journal(const settings& s, report& out) {
             r.folded >= 500'000 ? "" : "goal 500,000");
   }
   {
-    char folder[] = "/tmp/bc-bench-XXXXXX";
-    if (::mkdtemp(folder) == nullptr)
-      return;
-    auto path = std::string{folder} + "/journal.db";
+    temporary_folder folder;
+    const std::string path = folder / "journal.db";
     auto store =
         std::move(events::open_sqlite_journal(path, time, nullptr)).value();
     found(w, *store);
     auto append = append_rate(w, *store, n);
     auto r = replay(*store);
-    auto bare = bare_sqlite(std::string{folder} + "/bare.db", n);
+    auto bare = bare_sqlite(folder / "bare.db", n);
     show(out, "SQLite", append, bare, r);
-    store.reset();
-    std::filesystem::remove_all(folder);
   }
   if (s.postgres.empty())
     return;
