@@ -2,11 +2,13 @@
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
+#include "events/journal_shapes.hpp"
 #include "events/postgres_journal.hpp"
 #include "pki/digest.hpp"
 #include "schema/embedded.hpp"
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,26 +23,6 @@ const std::vector<std::vector<std::string_view>> migrations{
     {"postgres/0001_create_journal.sql", "postgres/0002_store_now_ms.sql",
      "postgres/0003_lock_journal.sql"},
     {"postgres/0100_create_read_models.sql"},
-};
-
-// One statement for each table, naming the columns the store uses.
-constexpr std::string_view shapes[] = {
-    "select position, commit_no, stream, version, type, type_version, tenant, "
-    "time_ms, actor, correlation, data, internal, hash, batch from events "
-    "limit 0",
-    "select commit_no, last_position, link from commits limit 0",
-    "select batch, commit_no, first_position, last_position from batches "
-    "limit 0",
-    "select position, commit_no, link, incarnation, time_ms from head limit 0",
-    "select claim, stream, position, expires_ms from claims limit 0",
-    "select budget, amount_left, closed from budgets limit 0",
-    "select stream, version, dropped from limiters limit 0",
-    "select stream, version, fold_version, state from snapshots limit 0",
-    "select holder, epoch, expires_ms from lease limit 0",
-    "select stream, position, reason from parked_streams limit 0",
-    "select position, commit_no, link, incarnation, time_ms, signature from "
-    "checkpoints limit 0",
-    "select store_now_ms() limit 0",
 };
 
 fault damaged(const std::string& what, std::string detail = {}) {
@@ -187,6 +169,9 @@ result<void> check_store(postgres::connection& db) {
                     ", this program needs " +
                     std::to_string(latest_postgres_schema()) +
                     "; run better-compute migrate");
+  std::vector<std::string_view> shapes{std::begin(journal_shapes),
+                                       std::end(journal_shapes)};
+  shapes.push_back("select store_now_ms() limit 0");
   for (auto sql : shapes)
     if (auto shape = one_number(db, sql); !shape) {
       if (shape.error().code == errc::unavailable)

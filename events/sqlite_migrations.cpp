@@ -1,6 +1,7 @@
 #include "events/sqlite_migrations.hpp"
 
 #include "base/ids.hpp"
+#include "events/journal_shapes.hpp"
 #include "pki/digest.hpp"
 #include "schema/embedded.hpp"
 
@@ -20,25 +21,6 @@ constexpr std::string_view migrations[] = {
 constexpr std::int64_t latest = std::size(migrations);
 
 constexpr std::uintmax_t small_file = 8 * 1024 * 1024;
-
-// One statement for each table, naming the columns the store uses.
-constexpr std::string_view shapes[] = {
-    "select position, commit_no, stream, version, type, type_version, tenant, "
-    "time_ms, actor, correlation, data, internal, hash, batch from events "
-    "limit 0",
-    "select commit_no, last_position, link from commits limit 0",
-    "select batch, commit_no, first_position, last_position from batches "
-    "limit 0",
-    "select position, commit_no, link, incarnation, time_ms from head limit 0",
-    "select claim, stream, position, expires_ms from claims limit 0",
-    "select budget, amount_left, closed from budgets limit 0",
-    "select stream, version, dropped from limiters limit 0",
-    "select stream, version, fold_version, state from snapshots limit 0",
-    "select holder, epoch, expires_ms from lease limit 0",
-    "select stream, position, reason from parked_streams limit 0",
-    "select position, commit_no, link, incarnation, time_ms, signature from "
-    "checkpoints limit 0",
-};
 
 fault damaged(const std::string& what) {
   return fail(errc::internal, "the store is damaged: " + what);
@@ -159,7 +141,7 @@ result<void> migrate(sqlite::connection& db, time_point now) {
 }
 
 result<void> check_store(sqlite::connection& db, const std::string& path) {
-  for (auto sql : shapes)
+  for (auto sql : journal_shapes)
     if (auto shape = db.prepare(sql); !shape)
       return damaged(shape.error().message);
   BC_TRY(heads, one_number(db, "select count(*) from head"));
