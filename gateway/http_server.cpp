@@ -1,17 +1,10 @@
 #include "gateway/http_server.hpp"
 
 #include "gateway/connection.hpp"
-#include "gateway/reason.hpp"
+#include "gateway/listener.hpp"
 #include "gateway/tls_context.hpp"
-#include "gateway/url.hpp"
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
-
-#include <algorithm>
 #include <csignal>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,54 +12,32 @@ namespace bc::gateway {
 
 namespace {
 
-namespace asio = boost::asio;
-using tcp = asio::ip::tcp;
-using boost::system::error_code;
-
-constexpr milliseconds accept_backoff{100};
+using tcp = boost::asio::ip::tcp;
 
 class server final : public http_server {
  public:
   explicit server(std::shared_ptr<shared_state> shared)
       : shared_(std::move(shared)),
-        acceptor_(asio::make_strand(shared_->io)),
-        backoff_(acceptor_.get_executor()),
-        work_(asio::make_work_guard(shared_->io)) {}
+        listener_(shared_->io, [this](tcp::socket socket) {
+          serve_connection(shared_, std::move(socket));
+        }) {}
 
   ~server() override { stop(seconds{0}); }
 
-  error_code listen(const asio::ip::address& address) {
-    tcp::endpoint at{address, shared_->options.port};
-    error_code ec;
-    acceptor_.open(at.protocol(), ec);
-    if (!ec)
-      acceptor_.set_option(asio::socket_base::reuse_address(true), ec);
-    if (!ec)
-      acceptor_.bind(at, ec);
-    if (!ec)
-      acceptor_.listen(asio::socket_base::max_listen_connections, ec);
-    if (!ec)
-      port_ = acceptor_.local_endpoint(ec).port();
-    return ec;
+  [[nodiscard]] result<void> start() {
+    const auto& o = shared_->options;
+    BC_TRYV(listener_.listen(o.address, o.port));
+    listener_.run(o.io_threads);
+    return ok();
   }
 
-  void run() {
-    asio::post(acceptor_.get_executor(), [this] { accept(); });
-    for (int i = 0; i < std::max(1, shared_->options.io_threads); ++i)
-      threads_.emplace_back([io = &shared_->io] { serve(*io); });
-  }
-
-  [[nodiscard]] std::uint16_t port() const override { return port_; }
+  [[nodiscard]] std::uint16_t port() const override { return listener_.port(); }
 
   void stop(seconds grace) override {
     std::lock_guard stopping{stop_mutex_};
     if (shared_->stopping.exchange(true))
       return;
-    asio::post(acceptor_.get_executor(), [this] {
-      error_code ignored;
-      acceptor_.close(ignored);
-      backoff_.cancel();
-    });
+    listener_.close();
     stop_connections(true);
     {
       std::unique_lock lock{shared_->mutex};
@@ -74,50 +45,10 @@ class server final : public http_server {
           lock, grace, [this] { return shared_->connections.empty(); });
     }
     stop_connections(false);
-    work_.reset();
-    for (auto& thread : threads_)
-      thread.join();
+    listener_.join();
   }
 
  private:
-  // Memory may run out inside a handler; the others go on.
-  static void serve(asio::io_context& io) {
-    for (;;) {
-      try {
-        io.run();
-        return;
-      } catch (const std::exception&) {
-        continue;
-      }
-    }
-  }
-
-  void accept() {
-    if (!acceptor_.is_open())
-      return;
-    acceptor_.async_accept(asio::make_strand(shared_->io),
-                           [this](error_code ec, tcp::socket socket) {
-                             on_accept(ec, std::move(socket));
-                           });
-  }
-
-  void on_accept(error_code ec, tcp::socket socket) {
-    if (ec == asio::error::operation_aborted)
-      return;
-    if (ec) {
-      // Out of descriptors, most likely: the connection stays in the queue.
-      backoff_.expires_after(accept_backoff);
-      backoff_.async_wait([this](error_code) { accept(); });
-      return;
-    }
-    try {
-      serve_connection(shared_, std::move(socket));
-    } catch (const std::exception&) {
-      // No memory for one more; the socket is closed.
-    }
-    accept();
-  }
-
   void stop_connections(bool gently) {
     std::vector<std::shared_ptr<connection>> all;
     {
@@ -131,12 +62,8 @@ class server final : public http_server {
   }
 
   std::shared_ptr<shared_state> shared_;
-  tcp::acceptor acceptor_;
-  asio::steady_timer backoff_;
-  asio::executor_work_guard<asio::io_context::executor_type> work_;
-  std::vector<std::thread> threads_;
+  listener listener_;
   std::mutex stop_mutex_;
-  std::uint16_t port_ = 0;
 };
 
 }  // namespace
@@ -145,11 +72,6 @@ result<std::unique_ptr<http_server>> http_server::start(server_options options,
                                                         http_handler handler) {
   // A peer that went away is an error code of the write, not a signal.
   std::signal(SIGPIPE, SIG_IGN);
-  error_code ec;
-  auto address = asio::ip::make_address(options.address, ec);
-  if (ec)
-    return fail(errc::invalid_config,
-                "not an IP address to listen on: " + options.address);
   auto shared = std::make_shared<shared_state>();
   shared->options = std::move(options);
   shared->handler = std::move(handler);
@@ -158,12 +80,7 @@ result<std::unique_ptr<http_server>> http_server::start(server_options options,
     shared->tls.emplace(std::move(tls));
   }
   auto out = std::make_unique<server>(shared);
-  if (auto failed = out->listen(address))
-    return fail(errc::unavailable, "cannot listen on " +
-                                       authority_of(shared->options.address,
-                                                    shared->options.port) +
-                                       ": " + reason_of(failed));
-  out->run();
+  BC_TRYV(out->start());
   return out;
 }
 

@@ -1,27 +1,22 @@
 #include "gateway/relay_server.hpp"
 
 #include "base/ids.hpp"
+#include "gateway/listener.hpp"
 #include "gateway/rate_limit.hpp"
-#include "gateway/reason.hpp"
 #include "gateway/relay_link.hpp"
 #include "gateway/routes.hpp"
 #include "gateway/tls_context.hpp"
-#include "gateway/url.hpp"
 #include "pki/digest.hpp"
 #include "pki/internal.hpp"
 
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 #include <unordered_map>
 
 namespace bc::gateway {
@@ -32,7 +27,6 @@ namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr milliseconds accept_backoff{100};
 constexpr std::chrono::hours certificate_age{24};
 
 class session;
@@ -206,39 +200,26 @@ class session final : public relay_link::user,
   std::size_t in_flight_ = 0;
 };
 
-class listener final : public relay_listener {
+class relay_server final : public relay_listener {
  public:
-  listener(std::shared_ptr<shared> all, std::shared_ptr<asio::ssl::context> tls)
+  relay_server(std::shared_ptr<shared> all,
+               std::shared_ptr<asio::ssl::context> tls)
       : all_(std::move(all)),
         tls_(std::move(tls)),
-        acceptor_(asio::make_strand(all_->io)),
-        backoff_(acceptor_.get_executor()),
-        work_(asio::make_work_guard(all_->io)) {}
+        listener_(all_->io, [this](tcp::socket socket) {
+          serve_one(std::move(socket));
+        }) {}
 
-  ~listener() override { stop(seconds{0}); }
+  ~relay_server() override { stop(seconds{0}); }
 
-  error_code listen(const asio::ip::address& address) {
-    tcp::endpoint at{address, all_->options.port};
-    error_code ec;
-    acceptor_.open(at.protocol(), ec);
-    if (!ec)
-      acceptor_.set_option(asio::socket_base::reuse_address(true), ec);
-    if (!ec)
-      acceptor_.bind(at, ec);
-    if (!ec)
-      acceptor_.listen(asio::socket_base::max_listen_connections, ec);
-    if (!ec)
-      port_ = acceptor_.local_endpoint(ec).port();
-    return ec;
+  [[nodiscard]] result<void> start() {
+    const auto& o = all_->options;
+    BC_TRYV(listener_.listen(o.address, o.port));
+    listener_.run(o.io_threads);
+    return ok();
   }
 
-  void run() {
-    asio::post(acceptor_.get_executor(), [this] { accept(); });
-    for (int i = 0; i < std::max(1, all_->options.io_threads); ++i)
-      threads_.emplace_back([io = &all_->io] { serve(*io); });
-  }
-
-  [[nodiscard]] std::uint16_t port() const override { return port_; }
+  [[nodiscard]] std::uint16_t port() const override { return listener_.port(); }
 
   void stop(seconds grace) override {
     {
@@ -246,11 +227,7 @@ class listener final : public relay_listener {
       if (std::exchange(all_->stopping, true))
         return;
     }
-    asio::post(acceptor_.get_executor(), [this] {
-      error_code ignored;
-      acceptor_.close(ignored);
-      backoff_.cancel();
-    });
+    listener_.close();
     stop_sessions(true);
     {
       // A gateway leaves once it has what it waits for.
@@ -259,50 +236,10 @@ class listener final : public relay_listener {
                              [this] { return all_->sessions.empty(); });
     }
     stop_sessions(false);
-    work_.reset();
-    for (auto& thread : threads_)
-      thread.join();
+    listener_.join();
   }
 
  private:
-  // Memory may run out inside a handler; the others go on.
-  static void serve(asio::io_context& io) {
-    for (;;) {
-      try {
-        io.run();
-        return;
-      } catch (const std::exception&) {
-        continue;
-      }
-    }
-  }
-
-  void accept() {
-    if (!acceptor_.is_open())
-      return;
-    acceptor_.async_accept(asio::make_strand(all_->io),
-                           [this](error_code ec, tcp::socket socket) {
-                             on_accept(ec, std::move(socket));
-                           });
-  }
-
-  void on_accept(error_code ec, tcp::socket socket) {
-    if (ec == asio::error::operation_aborted)
-      return;
-    if (ec) {
-      // Out of descriptors, most likely: the connection stays in the queue.
-      backoff_.expires_after(accept_backoff);
-      backoff_.async_wait([this](error_code) { accept(); });
-      return;
-    }
-    try {
-      serve_one(std::move(socket));
-    } catch (const std::exception&) {
-      // No memory for one more; the socket is closed.
-    }
-    accept();
-  }
-
   void serve_one(tcp::socket socket) {
     renew_certificate();
     error_code ec;
@@ -357,22 +294,13 @@ class listener final : public relay_listener {
   std::shared_ptr<shared> all_;
   std::shared_ptr<asio::ssl::context> tls_;
   time_point made_ = system_clock{}.now();
-  tcp::acceptor acceptor_;
-  asio::steady_timer backoff_;
-  asio::executor_work_guard<asio::io_context::executor_type> work_;
-  std::vector<std::thread> threads_;
-  std::uint16_t port_ = 0;
+  listener listener_;
 };
 
 }  // namespace
 
 result<std::unique_ptr<relay_listener>> start_relay_listener(
     relay_listener_options options, actors::join_port& joins) {
-  error_code ec;
-  auto address = asio::ip::make_address(options.address, ec);
-  if (ec)
-    return fail(errc::invalid_config,
-                "not an IP address to listen on: " + options.address);
   if (!options.keys)
     return fail(errc::invalid_config,
                 "a relay listener needs the deployment's keys");
@@ -383,13 +311,8 @@ result<std::unique_ptr<relay_listener>> start_relay_listener(
   all->internal_ca = options.keys->internal_ca.certificate;
   all->options = std::move(options);
   all->joins = &joins;
-  auto out = std::make_unique<listener>(all, tls.value());
-  if (auto failed = out->listen(address))
-    return fail(errc::unavailable,
-                "cannot listen on " +
-                    authority_of(all->options.address, all->options.port) +
-                    ": " + reason_of(failed));
-  out->run();
+  auto out = std::make_unique<relay_server>(all, tls.value());
+  BC_TRYV(out->start());
   return out;
 }
 

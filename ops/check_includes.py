@@ -10,17 +10,19 @@ ALLOWED = {f: set(ORDER[: i + 1]) | {"schema"} for i, f in enumerate(ORDER)}
 ALLOWED["daemon"] = {"base", "pki", "daemon", "schema"}
 ALLOWED["ops"].add("daemon")
 
+PRIVATE_ASIO_HEADERS = {"byte_stream.hpp", "connection.hpp", "listener.hpp",
+                        "relay_api.hpp", "relay_link.hpp", "session.hpp",
+                        "tls_context.hpp"}
+
 # Third-party headers and where they may appear.
 LIBRARIES = [
     (r"caf/", lambda p: p.parts[0] in ("actors",)),
     (r"openssl/", lambda p: (p.parts[0] == "pki" or
                              p.parts[0] in ("gateway", "daemon")) and
      (p.suffix == ".cpp" or p.name == "ossl.hpp")),
-    # In a private header too (gateway/connection.hpp), never in a public one.
+    # In gateway's private headers too, never in a public one.
     (r"boost/(beast|asio)", lambda p: p.parts[0] in ("gateway", "daemon") and
-     (p.suffix == ".cpp" or p.name in ("connection.hpp", "byte_stream.hpp", "session.hpp",
-                                       "tls_context.hpp", "relay_link.hpp",
-                                       "relay_api.hpp"))),
+     (p.suffix == ".cpp" or p.name in PRIVATE_ASIO_HEADERS)),
     (r"boost/outcome", lambda p: p == pathlib.Path("base/result.hpp")),
     (r"sqlite3\.h", lambda p: p.parts[0] in ("events", "projections") and
      p.suffix == ".cpp"),
