@@ -14,8 +14,9 @@ namespace {
 
 using namespace bc::bench;
 
-const std::vector<std::string> all = {"crypto",  "joins",       "hot-token",
-                                      "journal", "projections", "publisher"};
+const std::vector<std::string> all = {"crypto",    "joins",   "relay",
+                                      "hot-token", "journal", "projections",
+                                      "publisher"};
 
 int measure(settings s, std::vector<std::string> wanted,
             const std::string& json) {
@@ -30,10 +31,12 @@ int measure(settings s, std::vector<std::string> wanted,
     return wanted.empty() || std::ranges::find(wanted, name) != wanted.end();
   };
   bound b;
-  if (is_wanted("crypto") || is_wanted("joins"))
+  if (is_wanted("crypto") || is_wanted("joins") || is_wanted("relay"))
     b = measure_crypto(s, out);
   if (is_wanted("joins"))
     measure_joins(s, b, out);
+  if (is_wanted("relay"))
+    measure_relay(s, b, out);
   if (is_wanted("hot-token"))
     measure_hot_token(s, out);
   if (is_wanted("journal"))
@@ -53,8 +56,9 @@ int main(int argc, char** argv) {
   s.self = std::filesystem::read_symlink("/proc/self/exe").string();
   std::vector<std::string> wanted;
   std::string json;
-  app.add_option("sections", wanted,
-                 "crypto joins hot-token journal projections publisher; all")
+  app.add_option(
+         "sections", wanted,
+         "crypto joins relay hot-token journal projections publisher; all")
       ->check(CLI::IsMember(all));
   app.add_option("--postgres", s.postgres,
                  "URL of an empty Postgres that may be filled");
