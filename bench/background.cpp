@@ -55,20 +55,20 @@ std::uint64_t checkpoint_of(const std::string& url) {
   auto db = std::move(postgres::connection::open(url)).value();
   auto s = std::move(db->prepare("select position from projection_checkpoint"))
                .value();
-  (void)s.step();
+  must(s.step());
   return static_cast<std::uint64_t>(s.number(0));
 }
 
 // The rows a join leaves in the read models, inserted without reading events.
 double bare_rows(const std::string& url, std::size_t joins) {
   auto db = std::move(postgres::connection::open(url)).value();
-  (void)db->execute(
-      "create table bare_nodes (like nodes including all);"
-      "create table bare_certs (like node_certs including all)");
+  must(
+      db->execute("create table bare_nodes (like nodes including all);"
+                  "create table bare_certs (like node_certs including all)"));
   auto began = steady::now();
   for (std::size_t at = 0; at < joins; at += 500) {
     std::string n = std::to_string(at), m = std::to_string(at + 499);
-    (void)db->execute(
+    must(db->execute(
         "insert into bare_nodes select 'node_' || n, 'ten', 'site', 'pool',"
         " 'adopting', 'join-token', repeat('h', 64), 1, 'host', 'unattested',"
         " 'node', 1, n, null, 's' || n from generate_series(" +
@@ -76,10 +76,10 @@ double bare_rows(const std::string& url, std::size_t joins) {
         ") n; insert into bare_certs select 's' || n, 'node_' || n, 'node', 1,"
         " repeat('k', 64), n, n, null, repeat('d', 800)"
         " from generate_series(" +
-        n + "," + m + ") n");
+        n + "," + m + ") n"));
   }
   auto spent = std::chrono::duration<double>(steady::now() - began).count();
-  (void)db->execute("drop table bare_nodes; drop table bare_certs");
+  must(db->execute("drop table bare_nodes; drop table bare_certs"));
   return static_cast<double>(2 * joins) / spent;
 }
 

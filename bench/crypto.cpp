@@ -132,11 +132,12 @@ bound measure_crypto(const settings& s, report& out) {
   auto n = s.scaled(2'000);
   auto bodies = join_bodies(w, tokens, n);
   auto primitives = primitives_cost(w, n);
-  bound b{join_cost(w, tokens, bodies), handshake_cost(w, n)};
-  out.add("one ECDH, one verification, three signatures", primitives * 1e6,
-          "us");
-  out.add_ratio("a join's, with its encodings (the bound)", b.join * 1e6, "us",
-                primitives * 1e6, "the primitives");
+  auto encoded = join_cost(w, tokens, bodies);
+  bound b{primitives, handshake_cost(w, n)};
+  out.add("one ECDH, one verification, three signatures (bound)",
+          primitives * 1e6, "us");
+  out.add_ratio("the same with our encodings", encoded * 1e6, "us",
+                primitives * 1e6, "the bound");
   out.add("TLS 1.3 handshake, full", b.handshake * 1e6, "us");
   out.add("bound, joins per CPU-second", 1 / b.join, "1/s");
   out.add("bound with a handshake each", 1 / (b.join + b.handshake), "1/s");

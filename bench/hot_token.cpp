@@ -24,10 +24,10 @@ operation through(actors::join_port& port,
 void flush_costs(const settings& s, int microseconds) {
   auto db = std::move(postgres::connection::open(s.postgres)).value();
   // With no siblings asked for, every commit waits so long before it flushes.
-  (void)db->execute("alter system set commit_siblings = 0");
-  (void)db->execute("alter system set commit_delay = " +
-                    std::to_string(microseconds));
-  (void)db->execute("select pg_reload_conf()");
+  must(db->execute("alter system set commit_siblings = 0"));
+  must(db->execute("alter system set commit_delay = " +
+                   std::to_string(microseconds)));
+  must(db->execute("select pg_reload_conf()"));
 }
 
 void compare(const settings& s, const world& w, events::journal& store,

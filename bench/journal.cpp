@@ -99,17 +99,17 @@ replayed replay(events::journal& store) {
 double bare_sqlite(const std::string& path, std::size_t rows) {
   auto db = std::move(sqlite::connection::open(path, sqlite::mode::read_write))
                 .value();
-  (void)db->execute(
+  must(db->execute(
       "create table bare (position integer primary key, commit_no integer,"
       " stream text, version integer, type text, type_version integer,"
       " tenant text, time_ms integer, actor text, correlation text,"
       " data text, internal text, hash text, batch text,"
-      " unique (stream, version))");
+      " unique (stream, version))"));
   std::string text(180, 'x'), hash(64, 'f');
   std::int64_t at = 0;
   auto spent = seconds_of([&] {
     while (at < static_cast<std::int64_t>(rows)) {
-      (void)db->execute("begin immediate");
+      must(db->execute("begin immediate"));
       for (std::size_t i = 0; i < 2 * group_size; ++i) {
         ++at;
         auto s = std::move(db->prepare("insert into bare values "
@@ -120,9 +120,9 @@ double bare_sqlite(const std::string& path, std::size_t rows) {
         s.bind(7, "ten_bench").bind(8, at).bind(9, "machine");
         s.bind(10, "req_bench").bind(11, text).bind(12, "{}").bind(13, hash);
         s.bind(14, "bat_bench");
-        (void)s.run();
+        must(s.run());
       }
-      (void)db->execute("commit");
+      must(db->execute("commit"));
     }
   });
   return static_cast<double>(at) / spent;
@@ -130,12 +130,12 @@ double bare_sqlite(const std::string& path, std::size_t rows) {
 
 double bare_postgres(const std::string& url, std::size_t rows) {
   auto db = std::move(postgres::connection::open(url)).value();
-  (void)db->execute(
+  must(db->execute(
       "drop table if exists bare; create table bare (position bigint primary "
       "key, commit_no bigint, stream text collate \"C\", version bigint, type"
       " text, type_version bigint, tenant text, time_ms bigint, actor text,"
       " correlation text, data text, internal text, hash text, batch text,"
-      " unique (stream, version))");
+      " unique (stream, version))"));
   std::size_t at = 0;
   auto spent = seconds_of([&] {
     while (at < rows) {
@@ -149,11 +149,11 @@ double bare_postgres(const std::string& url, std::size_t rows) {
                    .value();
       s.bind(1, static_cast<std::int64_t>(at + 1))
           .bind(2, static_cast<std::int64_t>(at + 2 * group_size));
-      (void)s.run();
+      must(s.run());
       at += 2 * group_size;
     }
   });
-  (void)db->execute("drop table bare");
+  must(db->execute("drop table bare"));
   return static_cast<double>(at) / spent;
 }
 

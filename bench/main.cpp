@@ -1,5 +1,5 @@
-// Measures what DESIGN section 12 promises, each figure beside its baseline in
-// the same run. bench/run builds it, starts a Postgres for it and runs it.
+// Measures joins and what stands behind them, each figure beside its baseline
+// in the same run. bench/run builds it, starts a Postgres for it and runs it.
 
 #include "bench/sections.hpp"
 #include "events/postgres_journal.hpp"
@@ -14,9 +14,9 @@ namespace {
 
 using namespace bc::bench;
 
-const std::vector<std::string> all = {"crypto",    "joins",   "relay",
-                                      "hot-token", "journal", "projections",
-                                      "publisher"};
+const std::vector<std::string> all = {"crypto",      "joins",     "refusals",
+                                      "relay",       "hot-token", "journal",
+                                      "projections", "publisher"};
 
 int measure(settings s, std::vector<std::string> wanted,
             const std::string& json) {
@@ -35,6 +35,8 @@ int measure(settings s, std::vector<std::string> wanted,
     b = measure_crypto(s, out);
   if (is_wanted("joins"))
     measure_joins(s, b, out);
+  if (is_wanted("refusals"))
+    measure_refusals(s, out);
   if (is_wanted("relay"))
     measure_relay(s, b, out);
   if (is_wanted("hot-token"))
@@ -56,9 +58,9 @@ int main(int argc, char** argv) {
   s.self = std::filesystem::read_symlink("/proc/self/exe").string();
   std::vector<std::string> wanted;
   std::string json;
-  app.add_option(
-         "sections", wanted,
-         "crypto joins relay hot-token journal projections publisher; all")
+  app.add_option("sections", wanted,
+                 "crypto joins refusals relay hot-token journal projections "
+                 "publisher; all")
       ->check(CLI::IsMember(all));
   app.add_option("--postgres", s.postgres,
                  "URL of an empty Postgres that may be filled");

@@ -28,6 +28,9 @@ struct bound {
 /// Whole joins over TLS, on SQLite and on Postgres, beside the bound.
 void measure_joins(const settings& s, const bound& b, report& out);
 
+/// A refused join and garbage beside an admitted one.
+void measure_refusals(const settings& s, report& out);
+
 /// What relaying through a gateway adds to a join.
 void measure_relay(const settings& s, const bound& b, report& out);
 

@@ -18,11 +18,6 @@ time_point now() {
   return system_clock{}.now();
 }
 
-[[noreturn]] void give_up(const fault& f) {
-  std::fprintf(stderr, "bench: %s %s\n", f.message.c_str(), f.detail.c_str());
-  std::exit(1);
-}
-
 events::batch new_batch() {
   events::batch b;
   b.id = pki::mint<batch_id>(now());
@@ -57,6 +52,11 @@ std::string body_of(const world& w, const token& t) {
 }
 
 }  // namespace
+
+void give_up(const fault& f) {
+  std::fprintf(stderr, "bench: %s %s\n", f.message.c_str(), f.detail.c_str());
+  std::exit(1);
+}
 
 void append_all(events::journal& store, std::vector<events::batch> group) {
   auto done = store.append(group);

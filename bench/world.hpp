@@ -48,6 +48,20 @@ void found(const world& w, events::journal& store);
 [[nodiscard]] std::vector<events::batch> join_batches(
     const world& w, const std::vector<token>& tokens, std::size_t count);
 
+/// The value, or the end of the program: a baseline whose statement failed
+/// would look fast.
+[[noreturn]] void give_up(const fault& f);
+template <class T>
+T must(result<T> r) {
+  if (!r)
+    give_up(r.error());
+  return std::move(r).value();
+}
+inline void must(result<void> r) {
+  if (!r)
+    give_up(r.error());
+}
+
 /// Appends or ends the program.
 void append_all(events::journal& store, std::vector<events::batch> group);
 
