@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -39,6 +40,9 @@ struct api_reply {
   int status = 503;
   std::string body;  // JSON
 };
+/// events.list looks at so many of the journal's rows in one call, however few
+/// events it finds.
+inline constexpr std::size_t max_events_scanned = 5'000;
 class api_port {
  public:
   virtual ~api_port() = default;

@@ -8,7 +8,7 @@
 #include "actors/journal_writer.hpp"
 #include "actors/refusals.hpp"
 #include "actors/registry.hpp"
-#include "events/kafka/incarnations.hpp"
+#include "events/incarnations.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
@@ -23,7 +23,7 @@ namespace bc::actors {
 namespace {
 
 using deadline = std::chrono::steady_clock::time_point;
-using known_incarnations = std::shared_ptr<const events::kafka::incarnations>;
+using known_incarnations = std::shared_ptr<const events::incarnations>;
 
 constexpr std::size_t most_calls = 10'000;   // inside at once, each port
 constexpr std::size_t most_appends = 8'192;  // waiting for the writer
@@ -221,10 +221,10 @@ result<std::unique_ptr<runtime>> runtime::start(runtime_options options) {
   if (options.journal == nullptr || options.time == nullptr)
     return fail(errc::invalid_config, "A runtime needs a journal and a clock");
   try {
-    BC_TRY(incarnations, events::kafka::incarnations::load(*options.journal));
+    BC_TRY(incarnations, events::incarnations::load(*options.journal));
     return std::unique_ptr<runtime>{std::make_unique<caf_runtime>(
-        options, std::make_shared<const events::kafka::incarnations>(
-                     std::move(incarnations)))};
+        options,
+        std::make_shared<const events::incarnations>(std::move(incarnations)))};
   } catch (const std::exception& e) {
     return fail(errc::internal, "The actors could not be started", {},
                 e.what());

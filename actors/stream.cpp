@@ -44,6 +44,12 @@ struct stream_state {
     snapshots_are_asked = !events::has_snapshots(stream);
   }
 
+  /// The fold is never wrong, only behind: a read under way goes on from it.
+  void fall_behind() {
+    current = false;
+    heard_of_more = true;
+  }
+
   // Loading.
 
   get_promise get(bool fresh) {
@@ -71,8 +77,7 @@ struct stream_state {
   }
 
   [[nodiscard]] bool must_read() const {
-    auto is_fresh = [](const getter& g) { return g.fresh; };
-    return std::ranges::any_of(getters, is_fresh) ||
+    return std::ranges::any_of(getters, &getter::fresh) ||
            (may_exist_by_now() && !getters.empty());
   }
 
@@ -84,6 +89,8 @@ struct stream_state {
     auto limit = options.page;
     if (!snapshot_is_proven)
       --from;  // its own last event is read with those after it
+    else if (from > 0)
+      snapshots_are_asked = true;  // one may be older than the fold
     else if (!snapshots_are_asked)
       limit = std::min(limit, options.snapshot_every + 1);
     self->request(options.reader, caf::infinite, read_page{stream, from, limit})
@@ -280,20 +287,19 @@ struct stream_state {
       s.deliver(answer<void>{how});
   }
 
+  void settled_for_good(result<void> how) {
+    owes_follow_up = false;
+    settled(std::move(how));
+  }
+
   void follow_up() {
-    if (unusable) {
-      owes_follow_up = false;
-      settled(fault{*unusable});
-      return;
-    }
+    if (unusable)
+      return settled_for_good(fault{*unusable});
     auto todo = fold->follow_up(options.time->now());
     if (!todo)
       spdlog::error("{}: {}", stream, todo.error().message);
-    if (!todo || !todo.value()) {
-      owes_follow_up = false;
-      settled(ok());
-      return;
-    }
+    if (!todo || !todo.value())
+      return settled_for_good(ok());
     appending = true;
     self->request(options.writer, caf::infinite,
                   append_batch{std::move(*todo.value()), nullptr})
@@ -304,25 +310,22 @@ struct stream_state {
             },
             [this](const caf::error&) {
               appending = false;
-              owes_follow_up = false;
-              settled(fail(errc::unavailable, "The server is stopping"));
+              settled_for_good(
+                  fail(errc::unavailable, "The server is stopping"));
               leave_when_idle();
             });
   }
 
   void followed_up(const result<events::append_outcome>& outcome) {
-    if (!outcome) {
-      later(outcome.error());
-      return;
-    }
+    if (!outcome)
+      return later(outcome.error());
     if (auto* done = std::get_if<events::appended>(&outcome.value())) {
       for (const auto& e : done->events)
         take(e);
     } else if (--tries_left <= 0) {
-      later(fail(errc::unavailable, "The stream keeps moving"));
-      return;
+      return later(fail(errc::unavailable, "The stream keeps moving"));
     } else {
-      forget();
+      fall_behind();
     }
     with_state();
   }
@@ -331,7 +334,7 @@ struct stream_state {
     spdlog::warn("{}: {}; retried", stream, why.message);
     tries_left = follow_up_tries;
     settled(fault{why});
-    forget();
+    fall_behind();
     self->delayed_send(self, follow_up_pause, try_again{});
   }
 
@@ -374,10 +377,7 @@ stream_actor::behavior_type stream_behavior(
       [&state](const get_state& m) { return state.get(m.fresh); },
       [&state](const committed_event& m) { state.take((*m.events)[m.index]); },
       [&state](const settle&) { return state.settle(); },
-      [&state](read_again) {
-        state.current = false;
-        state.heard_of_more = true;
-      },
+      [&state](read_again) { state.fall_behind(); },
       [&state](try_again) {
         if (state.owes_follow_up)
           state.with_state();

@@ -1,6 +1,7 @@
 #include "daemon/token_input.hpp"
 
 #include "base/ids.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,17 +13,8 @@ namespace bc::daemon {
 
 namespace {
 
-constexpr std::string_view blanks = " \t\r\n";
-
 fault bad(std::string message) {
   return fail(errc::invalid_input, std::move(message));
-}
-
-std::string_view trimmed(std::string_view text) {
-  auto first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos)
-    return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
 bool is_secret_char(char c) {

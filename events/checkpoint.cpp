@@ -2,6 +2,7 @@
 
 #include "base/encoding.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "pki/signature.hpp"
 
 #include <array>
@@ -32,11 +33,6 @@ fault unreadable(std::string why) {
               "not a checkpoint of a journal: " + std::move(why));
 }
 
-bool is_hex(std::string_view text, std::size_t size) {
-  return text.size() == size &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 // Decimal digits as to_string writes them.
 result<std::uint64_t> count_of(std::string_view text) {
   std::uint64_t n = 0;
@@ -50,9 +46,9 @@ result<std::uint64_t> count_of(std::string_view text) {
 result<checkpoint> checked(checkpoint c) {
   if (c.position == 0 || c.commit == 0 || c.commit > c.position)
     return unreadable("a commit beyond its position");
-  if (!is_hex(c.link, 64))
+  if (!is_lower_hex(c.link, 64))
     return unreadable("its link is not a hash");
-  if (!is_hex(c.signature, 128))
+  if (!is_lower_hex(c.signature, 128))
     return unreadable("its signature has another form");
   return c;
 }
@@ -83,14 +79,6 @@ result<checkpoint> parse_line(std::string_view text) {
   c.time = time;
   c.signature = values[5];
   return checked(std::move(c));
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  auto first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos)
-    return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "events/checkpoint_check.hpp"
 
 #include "events/journal_stream.hpp"
-#include "events/streams.hpp"
 
 #include <algorithm>
 
@@ -31,12 +30,11 @@ result<void> checkpoint_check::begin() const {
 }
 
 result<void> checkpoint_check::add_event(const envelope& e) {
-  if (e.stream != journal_stream)
+  BC_TRY(started, journal_log::begun_by(e));
+  if (!started)
     return ok();
-  BC_TRY(event, journal_log::decode(e));
-  const auto& started = std::get<journal_log::incarnation_started>(event);
-  BC_TRYV(has_incarnation(e.position, started.previous));
-  incarnation_ = started.incarnation;
+  BC_TRYV(has_incarnation(e.position, started->previous));
+  incarnation_ = started->incarnation;
   since_ = e.position;
   return ok();
 }

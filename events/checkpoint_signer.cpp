@@ -4,6 +4,7 @@
 #include "events/journal_stream.hpp"
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -50,16 +51,20 @@ class signer final : public checkpoint_signer {
     auto epoch = options_.epoch ? options_.epoch() : std::nullopt;
     if (!epoch)
       return;
-    auto done = duty_.look(*epoch);
+    auto done = guarded_look(*epoch);
     if (!done)
       return complain(done.error());
     complaint_.clear();
-    if (!done.value())
-      return;
-    if (options_.log)
+    if (done.value() && options_.log)
       options_.log(checkpoint_line(*done.value()));
-    if (options_.publish)
-      options_.publish(*done.value());
+  }
+
+  result<std::optional<checkpoint>> guarded_look(std::uint64_t epoch) {
+    try {
+      return duty_.look(epoch);
+    } catch (const std::exception& e) {
+      return fail(errc::internal, "the journal failed", {}, e.what());
+    }
   }
 
   // Once, not each second.
@@ -67,9 +72,10 @@ class signer final : public checkpoint_signer {
     if (f.code == errc::invalid_state || f.message == complaint_)
       return;
     complaint_ = f.message;
-    if (options_.log)
-      options_.log("no checkpoint: " + std::string{wire_text(f.code)} + ": " +
-                   f.message);
+    if (options_.alarm)
+      options_.alarm("no checkpoint: " + std::string{wire_text(f.code)} + ": " +
+                     f.message +
+                     (f.detail.empty() ? "" : " (" + f.detail + ")"));
   }
 
   std::shared_ptr<const pki::key_bundle> keys_;
@@ -123,11 +129,9 @@ result<void> checkpoint_duty::follow(const head_row& head) const {
       if (e.position > head.position)
         break;
       BC_TRYV(chain.add(e, row_hash(e)));
-      if (e.stream != journal_stream)
-        continue;
-      BC_TRY(event, journal_log::decode(e));
-      incarnation =
-          std::get<journal_log::incarnation_started>(event).incarnation;
+      BC_TRY(started, journal_log::begun_by(e));
+      if (started)
+        incarnation = started->incarnation;
     }
   }
   BC_TRYV(chain.finish());

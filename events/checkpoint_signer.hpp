@@ -15,10 +15,11 @@ namespace bc::events {
 struct checkpoint_options {
   /// The lease's epoch while this process holds it (lease_keeper.hpp).
   std::function<std::optional<std::uint64_t>()> epoch;
-  /// One line for the log: a checkpoint, or why none could be signed.
+  /// One line for the log for each checkpoint, after it is in the store.
   std::function<void(std::string_view line)> log;
-  /// After it is in the store; for Kafka. May be empty.
-  std::function<void(const checkpoint& c)> publish;
+  /// Told once why none could be signed: to be logged as an error, as the
+  /// journal may have been rewritten.
+  std::function<void(std::string_view line)> alarm;
   seconds every{60};              // in which events came
   std::uint64_t events = 10'000;  // at most between two
   milliseconds look{1000};        // how often the head is read

@@ -68,6 +68,16 @@ result<void> check_grant(const grant& g) {
   return ok();
 }
 
+void put_grants(json::writer& out, const std::vector<grant>& grants) {
+  out.begin_array();
+  for (const auto& g : grants)
+    out.begin_object()
+        .field("action", g.action)
+        .field("resource", g.resource)
+        .end_object();
+  out.end_array();
+}
+
 bool allows(const std::vector<grant>& grants, std::string_view action,
             std::string_view resource) {
   return std::any_of(grants.begin(), grants.end(), [&](const grant& g) {
@@ -108,13 +118,8 @@ event_write encoded(const revoked& r) {
 event_write encoded(const created& c) {
   auto data = codec::object([&](json::writer& out) {
     out.field("credentialId", c.id.str()).field("principal", c.principal);
-    out.key("grants").begin_array();
-    for (const auto& g : c.grants)
-      out.begin_object()
-          .field("action", g.action)
-          .field("resource", g.resource)
-          .end_object();
-    out.end_array().field("createdAt", to_rfc3339(c.at));
+    put_grants(out.key("grants"), c.grants);
+    out.field("createdAt", to_rfc3339(c.at));
   });
   auto internal = codec::object([&](json::writer& out) {
     out.field("tenantId", c.tenant.str())

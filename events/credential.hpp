@@ -13,6 +13,10 @@
 #include <variant>
 #include <vector>
 
+namespace bc::json {
+class writer;
+}
+
 /// API credentials (spec: DESIGN section 9): bck_<id>.<secret>.
 namespace bc::events::credential {
 
@@ -27,6 +31,9 @@ struct grant {
 [[nodiscard]] result<void> check_grant(const grant& g);
 [[nodiscard]] bool allows(const std::vector<grant>& grants,
                           std::string_view action, std::string_view resource);
+
+/// A JSON array of {"action", "resource"}.
+void put_grants(json::writer& out, const std::vector<grant>& grants);
 
 /// `security.credential.created`.
 struct created {

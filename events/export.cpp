@@ -2,6 +2,7 @@
 
 #include "base/encoding.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "events/checkpoint.hpp"
 #include "pki/digest.hpp"
 
@@ -16,11 +17,6 @@ constexpr std::int64_t format_version = 1;
 
 fault bad_line(std::string why) {
   return fail(errc::invalid_input, std::move(why));
-}
-
-bool is_hash(std::string_view text) {
-  return text.size() == 64 &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 // As JSON where reading it back gives the same bytes, else as a text, since
@@ -156,7 +152,7 @@ result<export_line> read_event(const json::reader& from) {
   BC_TRY(data, json_of(from, "data"));
   BC_TRY(internal_hash, from.optional_text("internalHash"));
   BC_TRY(hash, from.text("hash"));
-  if (internal_hash && !is_hash(*internal_hash))
+  if (internal_hash && !is_lower_hex(*internal_hash, 64))
     return bad_line("has an internalHash that is no hash");
   if (!internal_hash) {
     BC_TRY(internal, json_of(from, "internal"));

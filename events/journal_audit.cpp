@@ -4,6 +4,7 @@
 #include "events/journal_folds.hpp"
 #include "events/stream_fold.hpp"
 
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -33,6 +34,8 @@ class auditor {
   result<void> rows();
   result<void> row(const envelope& e);
   result<void> close_commit(const chain_point& end, std::uint64_t first);
+  result<std::optional<commit_row>> stored_commit(std::uint64_t commit);
+  result<void> read_batches(const std::vector<envelope>& events);
   result<void> close_batch();
   result<void> ends();
   result<void> fold(const envelope& e);
@@ -47,10 +50,14 @@ class auditor {
 
   row_chain chain_;
   checkpoint_check checkpoints_;
-  std::vector<checkpoint> stored_;  // a page of the store's own
-  std::size_t next_ = 0;            // of stored_
-  std::uint64_t read_to_ = 0;       // position of the last one read
-  batch_row batch_;                 // the open batch
+  std::vector<checkpoint> stored_;   // a page of the store's own
+  std::size_t next_ = 0;             // of stored_
+  std::uint64_t read_to_ = 0;        // position of the last one read
+  std::vector<commit_row> commits_;  // a page of the store's
+  std::size_t next_commit_ = 0;      // of commits_
+  batch_row batch_;                  // the open batch
+  // The store's rows of the batches that the page of events names.
+  std::unordered_map<std::string, batch_row> known_batches_;
   std::uint64_t batches_ = 0;
   std::unordered_map<stream_id, std::uint64_t> versions_;
   claim_and_budget_folds folds_;
@@ -79,6 +86,7 @@ result<void> auditor::run() {
 result<void> auditor::rows() {
   for (;;) {
     BC_TRY(events, tables_.events_after(chain_.position(), page));
+    BC_TRYV(read_batches(events));
     for (const auto& e : events) {
       BC_TRYV(row(e));
     }
@@ -113,7 +121,7 @@ result<void> auditor::close_commit(const chain_point& end,
   auto name = "commit " + std::to_string(end.commit) + " (rows " +
               std::to_string(first) + " to " + std::to_string(end.position) +
               ")";
-  BC_TRY(stored, tables_.find_commit(end.commit));
+  BC_TRY(stored, stored_commit(end.commit));
   if (!stored)
     return does_not_verify(name + " is missing from the commits");
   if (stored->last != end.position)
@@ -124,6 +132,19 @@ result<void> auditor::close_commit(const chain_point& end,
                            " is altered: its link does not match its rows");
   BC_TRYV(checkpoints_.at_commit(end));
   return stored_checkpoints(end);
+}
+
+// The chain comes by each commit, in order.
+result<std::optional<commit_row>> auditor::stored_commit(std::uint64_t commit) {
+  if (next_commit_ == commits_.size()) {
+    BC_TRY(more, tables_.commits_after(commit - 1, page));
+    commits_ = std::move(more);
+    next_commit_ = 0;
+  }
+  if (next_commit_ == commits_.size() ||
+      commits_[next_commit_].commit != commit)
+    return std::nullopt;
+  return std::move(commits_[next_commit_++]);
 }
 
 result<void> auditor::stored_checkpoints(const chain_point& end) {
@@ -153,11 +174,24 @@ result<void> auditor::next_checkpoints() {
   return ok();
 }
 
+// Of the page before, that of the batch which is still open is kept.
+result<void> auditor::read_batches(const std::vector<envelope>& events) {
+  std::set<std::string> named;
+  for (const auto& e : events)
+    named.insert(e.batch);
+  BC_TRY(found, tables_.find_batches(named));
+  for (auto& row : found) {
+    auto name = row.batch;
+    known_batches_.insert_or_assign(std::move(name), std::move(row));
+  }
+  return ok();
+}
+
 result<void> auditor::close_batch() {
   if (batch_.batch.empty())
     return ok();
-  BC_TRY(stored, tables_.find_batch(batch_.batch));
-  if (!stored || *stored != batch_)
+  auto stored = known_batches_.extract(batch_.batch);
+  if (stored.empty() || stored.mapped() != batch_)
     return bad_row(batch_.first, "does not match its batch " + batch_.batch);
   ++batches_;
   batch_ = {};

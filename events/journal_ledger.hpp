@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,10 @@
 /// What the stores have in common: each gives its tables as a ledger, and the
 /// judging, the writing and the checking are done once, over that.
 namespace bc::events::detail {
+
+/// How many of a stream's times a limiter row comes with
+/// (journal::read_limiter).
+inline constexpr std::size_t limiter_times = 60;
 
 struct head_state {
   head_row row;
@@ -58,8 +63,19 @@ class ledger {
       std::string_view stream) = 0;
   [[nodiscard]] virtual result<std::optional<batch_row>> find_batch(
       std::string_view batch) = 0;
-  [[nodiscard]] virtual result<std::optional<commit_row>> find_commit(
-      std::uint64_t commit) = 0;
+  /// Those that are there, each once.
+  [[nodiscard]] virtual result<std::vector<batch_row>> find_batches(
+      const std::set<std::string>& batches) {
+    std::vector<batch_row> out;
+    for (const auto& batch : batches) {
+      BC_TRY(row, find_batch(batch));
+      if (row)
+        out.push_back(std::move(*row));
+    }
+    return out;
+  }
+  [[nodiscard]] virtual result<std::vector<commit_row>> commits_after(
+      std::uint64_t commit, std::size_t limit) = 0;
   [[nodiscard]] virtual result<std::optional<claim_holder>> find_claim(
       std::string_view claim) = 0;
   [[nodiscard]] virtual result<std::optional<budget_row>> find_budget(

@@ -2,14 +2,17 @@
 
 #include <string_view>
 
+/// A row of `events`, in the order in which every store reads it.
+#define BC_EVENT_COLUMNS                                               \
+  "position, commit_no, stream, version, type, type_version, tenant, " \
+  "time_ms, actor, correlation, data, internal, hash, batch"
+
 namespace bc::events::detail {
 
 /// One statement for each of the journal's tables, naming the columns that the
 /// stores use: what cannot be prepared shows a store that is not ours.
 inline constexpr std::string_view journal_shapes[] = {
-    "select position, commit_no, stream, version, type, type_version, tenant, "
-    "time_ms, actor, correlation, data, internal, hash, batch from events "
-    "limit 0",
+    "select " BC_EVENT_COLUMNS " from events limit 0",
     "select commit_no, last_position, link from commits limit 0",
     "select batch, commit_no, first_position, last_position from batches "
     "limit 0",

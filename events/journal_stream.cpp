@@ -51,4 +51,11 @@ result<event> decode(const envelope& e) {
       });
 }
 
+result<std::optional<incarnation_started>> begun_by(const envelope& e) {
+  if (e.stream != journal_stream)
+    return std::nullopt;
+  BC_TRY(event, decode(e));
+  return std::get<incarnation_started>(std::move(event));
+}
+
 }  // namespace bc::events::journal_log

@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "events/journal.hpp"
 
+#include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -49,5 +50,9 @@ struct start_incarnation {
 [[nodiscard]] moves moves_of(const event& e);
 [[nodiscard]] event_write encode(const event& e);
 [[nodiscard]] result<event> decode(const envelope& e);
+
+/// The incarnation that a row of any stream begins, if it begins one.
+[[nodiscard]] result<std::optional<incarnation_started>> begun_by(
+    const envelope& e);
 
 }  // namespace bc::events::journal_log

@@ -57,7 +57,7 @@ class memory_journal final : public journal {
 
   result<limiter_row> read_limiter(std::string_view stream) override {
     std::lock_guard lock{mutex_};
-    return tables_.limiter(stream, 60);
+    return tables_.limiter(stream, detail::limiter_times);
   }
 
   result<void> add_dropped(std::string_view stream,

@@ -75,11 +75,12 @@ result<std::optional<batch_row>> memory_ledger::find_batch(
   return find(batches_, batch);
 }
 
-result<std::optional<commit_row>> memory_ledger::find_commit(
-    std::uint64_t commit) {
-  if (commit == 0 || commit > commits_.size())
-    return std::nullopt;
-  return commits_[commit - 1];
+result<std::vector<commit_row>> memory_ledger::commits_after(
+    std::uint64_t commit, std::size_t limit) {
+  std::vector<commit_row> out;
+  for (auto i = commit; i < commits_.size() && out.size() < limit; ++i)
+    out.push_back(commits_[i]);
+  return out;
 }
 
 result<std::optional<claim_holder>> memory_ledger::find_claim(

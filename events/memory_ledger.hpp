@@ -31,7 +31,8 @@ class memory_ledger final : public ledger {
                                              std::size_t limit) override;
   result<std::uint64_t> stream_version(std::string_view stream) override;
   result<std::optional<batch_row>> find_batch(std::string_view batch) override;
-  result<std::optional<commit_row>> find_commit(std::uint64_t commit) override;
+  result<std::vector<commit_row>> commits_after(std::uint64_t commit,
+                                                std::size_t limit) override;
   result<std::optional<claim_holder>> find_claim(
       std::string_view claim) override;
   result<std::optional<budget_row>> find_budget(

@@ -12,6 +12,7 @@ using postgres::call;
 using postgres::number_array;
 using postgres::rows;
 using postgres::text_array;
+using sql::of_sql;
 
 argument names_of(const std::unordered_set<std::string_view>& names) {
   text_array a;

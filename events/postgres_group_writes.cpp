@@ -1,3 +1,4 @@
+#include "events/journal_shapes.hpp"
 #include "events/postgres_group.hpp"
 
 // The rows of a group as sets: one statement for each table, whatever the
@@ -7,6 +8,8 @@ namespace bc::events::detail {
 using postgres::call;
 using postgres::number_array;
 using postgres::text_array;
+using sql::to_bound;
+using sql::to_sql;
 
 call postgres_group::event_rows() {
   number_array positions, versions, type_versions;
@@ -28,18 +31,16 @@ call postgres_group::event_rows() {
   }
   // The events of a group are of one commit and one time.
   const auto& last = new_events_.back();
-  return {
-      "insert into events (position, commit_no, stream, version, type, "
-      "type_version, tenant, time_ms, actor, correlation, data, internal, "
-      "hash, batch) select p, $13::bigint, s, v, t, tv, n, $14::bigint, a, "
-      "c, d, i, h, b from unnest($1::bigint[], $2::text[], $3::bigint[], "
-      "$4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], "
-      "$9::text[], $10::text[], $11::text[], $12::text[]) "
-      "as r(p, s, v, t, tv, n, a, c, d, i, h, b)",
-      {positions.take(), streams.take(), versions.take(), types.take(),
-       type_versions.take(), tenants.take(), actors.take(), correlations.take(),
-       datas.take(), internals.take(), hashes.take(), batches.take(),
-       to_sql(last.commit), to_millis(last.time)}};
+  return {"insert into events (" BC_EVENT_COLUMNS
+          ") select p, $13::bigint, s, v, t, tv, n, $14::bigint, a, "
+          "c, d, i, h, b from unnest($1::bigint[], $2::text[], $3::bigint[], "
+          "$4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], "
+          "$9::text[], $10::text[], $11::text[], $12::text[]) "
+          "as r(p, s, v, t, tv, n, a, c, d, i, h, b)",
+          {positions.take(), streams.take(), versions.take(), types.take(),
+           type_versions.take(), tenants.take(), actors.take(),
+           correlations.take(), datas.take(), internals.take(), hashes.take(),
+           batches.take(), to_sql(last.commit), to_millis(last.time)}};
 }
 
 call postgres_group::batch_rows() {

@@ -5,6 +5,7 @@
 #include "events/postgres_group.hpp"
 #include "events/postgres_migrations.hpp"
 #include "events/postgres_pool.hpp"
+#include "events/sql_transaction.hpp"
 
 #include <atomic>
 #include <utility>
@@ -14,12 +15,11 @@ namespace bc::events {
 namespace {
 
 using detail::postgres_group;
-using detail::postgres_pool;
 using detail::postgres_reader;
-using detail::to_bound;
-using detail::to_sql;
 using postgres::call;
 using postgres::connection;
+using sql::of_sql;
+using sql::to_sql;
 
 constexpr std::size_t readers = 4;
 constexpr int tries = 3;
@@ -73,7 +73,7 @@ class postgres_journal final : public journal {
     if (lost_.exchange(false))
       lookups_.drop_idle();
     std::optional<postgres_group> tables;
-    BC_TRY(db, detail::begin_on(lookups_, [&](connection& on) {
+    BC_TRY(db, postgres::begin_on(lookups_, [&](connection& on) {
              tables.emplace(on);
              return tables->lock({});
            }));
@@ -109,13 +109,15 @@ class postgres_journal final : public journal {
   }
 
   result<limiter_row> read_limiter(std::string_view stream) override {
-    return read([&](auto& tables) { return tables.limiter(stream, 60); });
+    return read([&](auto& tables) {
+      return tables.limiter(stream, detail::limiter_times);
+    });
   }
 
   // Behind the head lock: an append judges by the row and then sets it.
   result<void> add_dropped(std::string_view stream,
                            std::uint64_t count) override {
-    BC_TRY(db, detail::begin_on(pool_, [&](connection& on) {
+    BC_TRY(db, postgres::begin_on(pool_, [&](connection& on) {
              return postgres_group{on}.lock({});
            }));
     return run(
@@ -135,7 +137,7 @@ class postgres_journal final : public journal {
   result<void> save_snapshot(std::string_view stream,
                              const snapshot& s) override {
     // The same again when it is repeated.
-    BC_TRY(db, detail::begin_on(pool_, [&](connection& on) {
+    BC_TRY(db, postgres::begin_on(pool_, [&](connection& on) {
              return run(
                  on, {{"insert into snapshots (stream, version, fold_version, "
                        "state) values ($1, $2, $3, $4) on conflict (stream) "
@@ -151,7 +153,7 @@ class postgres_journal final : public journal {
   result<std::optional<lease>> acquire_lease(std::string_view holder,
                                              seconds ttl) override {
     leased now;
-    BC_TRY(db, detail::begin_on(pool_, [&](connection& on) {
+    BC_TRY(db, postgres::begin_on(pool_, [&](connection& on) {
              return read_lease(
                  on, "lock table lease in share row exclusive mode", now);
            }));
@@ -172,7 +174,7 @@ class postgres_journal final : public journal {
   result<void> add_checkpoint(const checkpoint& c,
                               std::uint64_t epoch) override {
     leased now;
-    BC_TRY(db, detail::begin_on(pool_, [&](connection& on) {
+    BC_TRY(db, postgres::begin_on(pool_, [&](connection& on) {
              return read_lease(
                  on, "select 1 from lease where one = 1 for share", now);
            }));
@@ -201,7 +203,8 @@ class postgres_journal final : public journal {
   // one moment of the tables.
   result<void> verify(const verify_request& against) override {
     BC_TRY(db, connection::open(writer_.url(), postgres::patience::endless));
-    BC_TRYV(db->execute("begin isolation level repeatable read read only"));
+    sql::transaction moment{*db};
+    BC_TRYV(moment.begin_reading());
     postgres_reader tables{*db};
     BC_TRY(now, tables.store_time());
     return detail::audit(tables, against, now);
@@ -225,7 +228,7 @@ class postgres_journal final : public journal {
       bool& again) {
     std::optional<postgres_group> tables;
     connection* used = nullptr;
-    auto db = detail::begin_on(writer_, [&](connection& on) {
+    auto db = postgres::begin_on(writer_, [&](connection& on) {
       used = &on;
       tables.emplace(on);
       auto locked = tables->lock(asked);
@@ -267,9 +270,8 @@ class postgres_journal final : public journal {
     now.time = from_millis(row.number(0, 0));
     saw(now.time);
     if (!row.is_null(0, 1))
-      now.current =
-          lease{std::string{row.text(0, 1)}, detail::of_sql(row.number(0, 2)),
-                from_millis(row.number(0, 3))};
+      now.current = lease{std::string{row.text(0, 1)}, of_sql(row.number(0, 2)),
+                          from_millis(row.number(0, 3))};
     return ok();
   }
 
@@ -278,7 +280,7 @@ class postgres_journal final : public journal {
   auto read(Work work) -> decltype(work(std::declval<postgres_reader&>())) {
     using answer = decltype(work(std::declval<postgres_reader&>()));
     std::optional<answer> done;
-    BC_TRY(db, detail::begin_on(pool_, [&](connection& on) -> result<void> {
+    BC_TRY(db, postgres::begin_on(pool_, [&](connection& on) -> result<void> {
              postgres_reader tables{on};
              done.emplace(work(tables));
              return *done ? result<void>{ok()} : result<void>{done->error()};
@@ -293,9 +295,9 @@ class postgres_journal final : public journal {
 
   system_clock own_;
   std::atomic<std::int64_t> ahead_ms_{0};
-  postgres_pool writer_;
-  postgres_pool lookups_;
-  postgres_pool pool_;
+  postgres::pool writer_;
+  postgres::pool lookups_;
+  postgres::pool pool_;
   std::atomic<bool> lost_{false};  // the writer, in a commit
 };
 

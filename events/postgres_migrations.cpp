@@ -4,6 +4,8 @@
 #include "base/ids.hpp"
 #include "events/journal_shapes.hpp"
 #include "events/postgres_journal.hpp"
+#include "events/schema_fault.hpp"
+#include "events/sql_transaction.hpp"
 #include "pki/digest.hpp"
 #include "schema/embedded.hpp"
 
@@ -115,14 +117,11 @@ result<bool> step(postgres::connection& db) {
 }
 
 result<bool> step_in_transaction(postgres::connection& db) {
-  BC_TRYV(db.execute("begin isolation level read committed"));
-  auto done = step(db);
-  if (done) {
-    BC_TRYV(db.execute("commit"));
-  } else if (db.is_alive() && db.in_transaction()) {
-    static_cast<void>(db.execute("rollback"));
-  }
-  return done;
+  sql::transaction t{db};
+  BC_TRYV(t.begin());
+  BC_TRY(more, step(db));
+  BC_TRYV(t.commit());
+  return more;
 }
 
 result<void> check_place(postgres::connection& db) {
@@ -164,11 +163,7 @@ result<void> check_store(postgres::connection& db) {
   if (version.value_or(0) > latest_postgres_schema())
     return too_new(*version);
   if (version.value_or(0) < latest_postgres_schema())
-    return fail(errc::invalid_state,
-                "the store has schema " + std::to_string(version.value_or(0)) +
-                    ", this program needs " +
-                    std::to_string(latest_postgres_schema()) +
-                    "; run better-compute migrate");
+    return needs_migration(version.value_or(0), latest_postgres_schema());
   std::vector<std::string_view> shapes{std::begin(journal_shapes),
                                        std::end(journal_shapes)};
   shapes.push_back("select store_now_ms() limit 0");

@@ -2,15 +2,15 @@
 
 #include <utility>
 
-namespace bc::events::detail {
+namespace bc::postgres {
 
-void postgres_pool::drop_idle() {
+void pool::drop_idle() {
   connections dropped;  // closed without the lock
   std::lock_guard lock{mutex_};
   dropped.swap(idle_);
 }
 
-result<postgres_pool::held> postgres_pool::borrow(bool fresh) {
+result<pool::held> pool::borrow(bool fresh) {
   connections dropped;  // closed without the lock
   std::unique_lock lock{mutex_};
   returned_.wait(lock, [this] { return free_ > 0; });
@@ -32,15 +32,15 @@ result<postgres_pool::held> postgres_pool::borrow(bool fresh) {
   return std::move(made).error();
 }
 
-result<std::unique_ptr<postgres::connection>> postgres_pool::connect() const {
-  BC_TRY(db, postgres::connection::open(url_));
+result<std::unique_ptr<connection>> pool::connect() const {
+  BC_TRY(db, connection::open(url_));
   if (!setup_.empty()) {
     BC_TRYV(db->execute(setup_));
   }
   return std::move(db);
 }
 
-void postgres_pool::give_back(std::unique_ptr<postgres::connection> db) {
+void pool::give_back(std::unique_ptr<connection> db) {
   if (db->is_alive() && db->in_transaction() && !db->execute("rollback"))
     db.reset();
   if (db && !db->is_alive())
@@ -52,4 +52,4 @@ void postgres_pool::give_back(std::unique_ptr<postgres::connection> db) {
   returned_.notify_one();
 }
 
-}  // namespace bc::events::detail
+}  // namespace bc::postgres

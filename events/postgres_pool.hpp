@@ -8,33 +8,33 @@
 #include <string>
 #include <vector>
 
-namespace bc::events::detail {
+namespace bc::postgres {
 
 /// A few connections to one store, opened as needed. Thread-safe.
-class postgres_pool {
+class pool {
  public:
   /// A connection in use. Given back when destroyed: a transaction it left
   /// open is rolled back, a dead one is thrown away.
   class held {
    public:
-    held(postgres_pool& pool, std::unique_ptr<postgres::connection> db)
-        : pool_(&pool), db_(std::move(db)) {}
+    held(pool& from, std::unique_ptr<connection> db)
+        : pool_(&from), db_(std::move(db)) {}
     held(held&& o) noexcept = default;
     held& operator=(held&&) = delete;
     ~held() {
       if (db_)
         pool_->give_back(std::move(db_));
     }
-    postgres::connection& operator*() const { return *db_; }
-    postgres::connection* operator->() const { return db_.get(); }
+    connection& operator*() const { return *db_; }
+    connection* operator->() const { return db_.get(); }
 
    private:
-    postgres_pool* pool_;
-    std::unique_ptr<postgres::connection> db_;
+    pool* pool_;
+    std::unique_ptr<connection> db_;
   };
 
   /// `setup`: run once on each new connection.
-  postgres_pool(std::string url, std::size_t most, std::string setup)
+  pool(std::string url, std::size_t most, std::string setup)
       : url_(std::move(url)), setup_(std::move(setup)), free_(most) {}
 
   /// Waits while all are in use. `fresh`: what idles here is thrown away
@@ -44,10 +44,10 @@ class postgres_pool {
   [[nodiscard]] const std::string& url() const { return url_; }
 
  private:
-  using connections = std::vector<std::unique_ptr<postgres::connection>>;
+  using connections = std::vector<std::unique_ptr<connection>>;
 
-  [[nodiscard]] result<std::unique_ptr<postgres::connection>> connect() const;
-  void give_back(std::unique_ptr<postgres::connection> db);
+  [[nodiscard]] result<std::unique_ptr<connection>> connect() const;
+  void give_back(std::unique_ptr<connection> db);
 
   std::string url_;
   std::string setup_;
@@ -61,10 +61,9 @@ class postgres_pool {
 /// pooled one turned out to be dead (case 162): `first` must be without effect
 /// when its connection is lost. Answers the connection, to go on with.
 template <class First>
-[[nodiscard]] result<postgres_pool::held> begin_on(postgres_pool& pool,
-                                                   First first) {
+[[nodiscard]] result<pool::held> begin_on(pool& from, First first) {
   for (bool fresh : {false, true}) {
-    BC_TRY(db, pool.borrow(fresh));
+    BC_TRY(db, from.borrow(fresh));
     result<void> done = first(*db);
     if (done)
       return std::move(db);
@@ -74,4 +73,4 @@ template <class First>
   return fail(errc::unavailable, "the database cannot be reached");
 }
 
-}  // namespace bc::events::detail
+}  // namespace bc::postgres

@@ -1,9 +1,8 @@
 #include "events/postgres_reader.hpp"
 
 #include "events/journal_chain.hpp"
+#include "events/journal_shapes.hpp"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace bc::events::detail {
@@ -11,10 +10,8 @@ namespace bc::events::detail {
 namespace {
 
 using postgres::rows;
-
-#define BC_EVENT_COLUMNS                                               \
-  "position, commit_no, stream, version, type, type_version, tenant, " \
-  "time_ms, actor, correlation, data, internal, hash, batch"
+using sql::of_sql;
+using sql::to_bound;
 
 std::string text(const rows& r, int row, int column) {
   return std::string{r.text(row, column)};
@@ -74,20 +71,6 @@ fault no_writing() {
 
 }  // namespace
 
-std::int64_t to_sql(std::uint64_t n) {
-  return static_cast<std::int64_t>(n);
-}
-
-std::uint64_t of_sql(std::int64_t n) {
-  return static_cast<std::uint64_t>(n);
-}
-
-std::int64_t to_bound(std::uint64_t n) {
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(
-      std::min(n, static_cast<std::uint64_t>(most)));
-}
-
 result<rows> postgres_reader::ask(std::string_view sql,
                                   std::vector<postgres::argument> arguments) {
   postgres::call asked{sql, std::move(arguments)};
@@ -142,13 +125,31 @@ result<std::optional<batch_row>> postgres_reader::find_batch(
                    of_sql(r.number(0, 1)), of_sql(r.number(0, 2))};
 }
 
-result<std::optional<commit_row>> postgres_reader::find_commit(
-    std::uint64_t commit) {
-  BC_TRY(r, ask("select last_position, link from commits where commit_no = $1",
-                {to_bound(commit)}));
-  if (r.count() == 0)
-    return std::nullopt;
-  return commit_row{commit, of_sql(r.number(0, 0)), text(r, 0, 1)};
+result<std::vector<batch_row>> postgres_reader::find_batches(
+    const std::set<std::string>& batches) {
+  postgres::text_array names;
+  for (const auto& batch : batches)
+    names.add(batch);
+  BC_TRY(r, ask("select batch, commit_no, first_position, last_position "
+                "from batches where batch = any($1::text[])",
+                {names.take()}));
+  std::vector<batch_row> found;
+  for (int row = 0; row < r.count(); ++row)
+    found.push_back({text(r, row, 0), of_sql(r.number(row, 1)),
+                     of_sql(r.number(row, 2)), of_sql(r.number(row, 3))});
+  return found;
+}
+
+result<std::vector<commit_row>> postgres_reader::commits_after(
+    std::uint64_t commit, std::size_t limit) {
+  BC_TRY(r, ask("select commit_no, last_position, link from commits "
+                "where commit_no > $1 order by commit_no limit $2",
+                {to_bound(commit), to_bound(limit)}));
+  std::vector<commit_row> found;
+  for (int row = 0; row < r.count(); ++row)
+    found.push_back(
+        {of_sql(r.number(row, 0)), of_sql(r.number(row, 1)), text(r, row, 2)});
+  return found;
 }
 
 result<std::optional<claim_holder>> postgres_reader::find_claim(

@@ -22,7 +22,10 @@ class postgres_reader : public ledger {
                                              std::size_t limit) override;
   result<std::uint64_t> stream_version(std::string_view stream) override;
   result<std::optional<batch_row>> find_batch(std::string_view batch) override;
-  result<std::optional<commit_row>> find_commit(std::uint64_t commit) override;
+  result<std::vector<batch_row>> find_batches(
+      const std::set<std::string>& batches) override;
+  result<std::vector<commit_row>> commits_after(std::uint64_t commit,
+                                                std::size_t limit) override;
   result<std::optional<claim_holder>> find_claim(
       std::string_view claim) override;
   result<std::optional<budget_row>> find_budget(
@@ -61,12 +64,5 @@ class postgres_reader : public ledger {
 
   postgres::connection& db_;
 };
-
-/// Numbers as the tables hold them.
-[[nodiscard]] std::int64_t to_sql(std::uint64_t n);
-[[nodiscard]] std::uint64_t of_sql(std::int64_t n);
-/// The same for a bound or limit: what is larger than the tables can hold
-/// matches no row.
-[[nodiscard]] std::int64_t to_bound(std::uint64_t n);
 
 }  // namespace bc::events::detail

@@ -2,7 +2,9 @@
 
 #include "base/result.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +15,20 @@
 namespace bc::sql {
 
 enum class dialect { sqlite, postgres };
+
+/// Numbers as the tables hold them.
+[[nodiscard]] inline std::int64_t to_sql(std::uint64_t n) {
+  return static_cast<std::int64_t>(n);
+}
+[[nodiscard]] inline std::uint64_t of_sql(std::int64_t n) {
+  return static_cast<std::uint64_t>(n);
+}
+/// The same for a bound or limit: what is larger than the tables can hold
+/// matches no row.
+[[nodiscard]] inline std::int64_t to_bound(std::uint64_t n) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  return to_sql(std::min(n, static_cast<std::uint64_t>(most)));
+}
 
 /// One statement on its way, made by a connection; what the database's own
 /// layer must do for it.
@@ -86,8 +102,9 @@ class connection {
   virtual ~connection() = default;
   [[nodiscard]] virtual dialect kind() const = 0;
   /// Parameters are `?` (in order) or `?1`, `?2`, … in both dialects. The text
-  /// must live as long as the program: statements are prepared once for each
-  /// connection and kept.
+  /// must live as long as the statement, in a pipeline until the flush.
+  /// Statements are prepared once for each connection and kept, so there must
+  /// be a bounded number of texts.
   [[nodiscard]] virtual result<statement> prepare(std::string_view sql) = 0;
   /// Runs a script of several statements without parameters.
   [[nodiscard]] virtual result<void> execute(const std::string& script) = 0;

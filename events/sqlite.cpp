@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <functional>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <unordered_map>
@@ -141,9 +142,16 @@ struct connection::impl {
     sqlite3_stmt* stmt = nullptr;
     bool in_use = false;
   };
+  // So that a text is looked up without a copy of it.
+  struct text_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
 
   sqlite3* db = nullptr;
-  std::unordered_map<std::string_view, entry> cache;
+  std::unordered_map<std::string, entry, text_hash, std::equal_to<>> cache;
 
   ~impl() {
     for (auto& [sql, e] : cache)
@@ -206,15 +214,13 @@ result<std::unique_ptr<connection>> connection::open(const std::string& path,
 }
 
 result<sql::statement> connection::prepare(std::string_view sql) {
-  auto& e = impl_->cache[sql];
-  if (e.stmt == nullptr) {
-    auto compiled = impl_->compile(sql);
-    if (!compiled) {
-      impl_->cache.erase(sql);
-      return std::move(compiled).error();
-    }
-    e.stmt = compiled.value();
+  auto known = impl_->cache.find(sql);
+  if (known == impl_->cache.end()) {
+    BC_TRY(compiled, impl_->compile(sql));
+    known = impl_->cache.try_emplace(std::string{sql}).first;
+    known->second.stmt = compiled;
   }
+  auto& e = known->second;
   if (e.in_use) {
     BC_TRY(own, impl_->compile(sql));
     return sql::statement{std::make_unique<cursor>(own, nullptr)};

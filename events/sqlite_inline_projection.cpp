@@ -39,9 +39,7 @@ result<void> sqlite_ledger::park(const envelope& e, const fault& why) {
     reason += " (" + why.detail + ")";
   BC_TRY(insert, db_.prepare("insert into parked_streams (stream, position, "
                              "reason) values (?, ?, ?)"));
-  insert.bind(1, e.stream)
-      .bind(2, static_cast<std::int64_t>(e.position))
-      .bind(3, reason);
+  insert.bind(1, e.stream).bind(2, sql::to_sql(e.position)).bind(3, reason);
   return insert.run();
 }
 

@@ -2,6 +2,7 @@
 
 #include "events/journal_audit.hpp"
 #include "events/journal_judge.hpp"
+#include "events/sql_transaction.hpp"
 #include "events/sqlite_ledger.hpp"
 #include "events/sqlite_migrations.hpp"
 #include "events/store_lock.hpp"
@@ -15,37 +16,7 @@ namespace bc::events {
 namespace {
 
 using detail::sqlite_ledger;
-
-/// Rolled back when it goes away without a commit.
-class transaction {
- public:
-  explicit transaction(sqlite::connection& db) : db_(db) {}
-  transaction(const transaction&) = delete;
-  transaction& operator=(const transaction&) = delete;
-  ~transaction() {
-    // SQLite may have rolled back by itself (full disk).
-    if (db_.in_transaction())
-      static_cast<void>(db_.execute("rollback"));
-  }
-
-  [[nodiscard]] result<void> begin() {
-    // Left open by a rollback that failed.
-    if (db_.in_transaction()) {
-      BC_TRYV(db_.execute("rollback"));
-    }
-    return run("begin immediate");
-  }
-  [[nodiscard]] result<void> begin_reading() { return run("begin"); }
-  [[nodiscard]] result<void> commit() { return run("commit"); }
-
- private:
-  result<void> run(std::string_view sql) {
-    BC_TRY(statement, db_.prepare(sql));
-    return statement.run();
-  }
-
-  sqlite::connection& db_;
-};
+using sql::transaction;
 
 class sqlite_journal final : public journal {
  public:
@@ -113,7 +84,7 @@ class sqlite_journal final : public journal {
     // The row and the events of one moment.
     transaction t{*reader_};
     BC_TRYV(t.begin_reading());
-    return seen_.limiter(stream, 60);
+    return seen_.limiter(stream, detail::limiter_times);
   }
 
   result<void> add_dropped(std::string_view stream,

@@ -42,8 +42,9 @@ class inline_projector {
     const std::string& path, const clock& time, inline_projector* projector);
 
 /// For reading alone: takes no lock, so that a server may have the store
-/// meanwhile (the tables of one moment are read), and every call that would
-/// write is INVALID_STATE. The store must be as for open_made_sqlite_journal.
+/// meanwhile (the tables of one moment are read); every call that would write,
+/// and outcome(), whose answer only a writer can rely on, is INVALID_STATE. The
+/// store must be as for open_made_sqlite_journal.
 [[nodiscard]] result<std::unique_ptr<journal>> open_sqlite_reader(
     const std::string& path, const clock& time);
 

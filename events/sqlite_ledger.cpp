@@ -1,39 +1,22 @@
 #include "events/sqlite_ledger.hpp"
 
-#include <algorithm>
-#include <limits>
+#include "events/journal_shapes.hpp"
+
 #include <utility>
 
 namespace bc::events::detail {
 
 namespace {
 
-std::int64_t to_sql(std::uint64_t n) {
-  return static_cast<std::int64_t>(n);
-}
-std::uint64_t of_sql(std::int64_t n) {
-  return static_cast<std::uint64_t>(n);
-}
-
-std::int64_t to_limit(std::size_t n) {
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(std::min(n, static_cast<std::size_t>(most)));
-}
+using sql::of_sql;
+using sql::to_bound;
+using sql::to_sql;
 
 std::optional<std::int64_t> to_sql(const std::optional<time_point>& t) {
   if (!t)
     return std::nullopt;
   return to_millis(*t);
 }
-
-// Positions and versions above what SQLite holds match no row.
-std::int64_t to_bound(std::uint64_t n) {
-  return to_limit(static_cast<std::size_t>(n));
-}
-
-#define BC_EVENT_COLUMNS                                               \
-  "position, commit_no, stream, version, type, type_version, tenant, " \
-  "time_ms, actor, correlation, data, internal, hash, batch"
 
 envelope read_event(const sql::statement& row) {
   envelope e;
@@ -98,7 +81,7 @@ result<std::vector<envelope>> sqlite_ledger::events_after(
   BC_TRY(query, db_.prepare("select " BC_EVENT_COLUMNS
                             " from events where position > ? order by position "
                             "limit ?"));
-  query.bind(1, to_bound(position)).bind(2, to_limit(limit));
+  query.bind(1, to_bound(position)).bind(2, to_bound(limit));
   return read_events(query);
 }
 
@@ -107,7 +90,7 @@ result<std::vector<envelope>> sqlite_ledger::stream_after(
   BC_TRY(query, db_.prepare("select " BC_EVENT_COLUMNS
                             " from events where stream = ? and version > ? "
                             "order by version limit ?"));
-  query.bind(1, stream).bind(2, to_bound(version)).bind(3, to_limit(limit));
+  query.bind(1, stream).bind(2, to_bound(version)).bind(3, to_bound(limit));
   return read_events(query);
 }
 
@@ -127,16 +110,6 @@ result<std::optional<batch_row>> sqlite_ledger::find_batch(
     return std::nullopt;
   return batch_row{std::string{batch}, of_sql(query.number(0)),
                    of_sql(query.number(1)), of_sql(query.number(2))};
-}
-
-result<std::optional<commit_row>> sqlite_ledger::find_commit(
-    std::uint64_t commit) {
-  BC_TRY(query, db_.prepare("select last_position, link from commits "
-                            "where commit_no = ?"));
-  BC_TRY(row, query.bind(1, to_bound(commit)).step());
-  if (!row)
-    return std::nullopt;
-  return commit_row{commit, of_sql(query.number(0)), query.text(1)};
 }
 
 result<std::optional<claim_holder>> sqlite_ledger::find_claim(
@@ -171,7 +144,7 @@ result<limiter_row> sqlite_ledger::limiter(std::string_view stream,
   }
   BC_TRY(times, db_.prepare("select time_ms from events where stream = ? "
                             "order by version desc limit ?"));
-  times.bind(1, stream).bind(2, to_limit(newest));
+  times.bind(1, stream).bind(2, to_bound(newest));
   for (;;) {
     BC_TRY(row, times.step());
     if (!row)
@@ -293,7 +266,7 @@ result<void> sqlite_ledger::purge_claims(time_point before, std::size_t most) {
   BC_TRY(erase, db_.prepare("delete from claims where claim in (select claim "
                             "from claims where expires_ms < ? "
                             "order by expires_ms limit ?)"));
-  return erase.bind(1, to_millis(before)).bind(2, to_limit(most)).run();
+  return erase.bind(1, to_millis(before)).bind(2, to_bound(most)).run();
 }
 
 result<void> sqlite_ledger::set_budget(std::string_view budget,

@@ -1,9 +1,7 @@
 #include "events/journal_chain.hpp"
 #include "events/sqlite_ledger.hpp"
 
-#include <algorithm>
 #include <array>
-#include <limits>
 #include <string_view>
 
 // Signed heads, and what a check asks of SQLite alone.
@@ -11,16 +9,8 @@ namespace bc::events::detail {
 
 namespace {
 
-std::uint64_t as_count(std::int64_t n) {
-  return static_cast<std::uint64_t>(n);
-}
-
-// Positions above what SQLite holds match no row.
-std::int64_t to_bound(std::uint64_t n) {
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(
-      std::min(n, static_cast<std::uint64_t>(most)));
-}
+using sql::of_sql;
+using sql::to_bound;
 
 /// A table whose values must have the types of their columns: what names a row
 /// of it, and the columns. SQLite keeps any value in any column, and a text
@@ -110,6 +100,22 @@ result<void> sqlite_ledger::check_hidden() {
   return ok();
 }
 
+result<std::vector<commit_row>> sqlite_ledger::commits_after(
+    std::uint64_t commit, std::size_t limit) {
+  BC_TRY(query, db_.prepare("select commit_no, last_position, link "
+                            "from commits where commit_no > ? "
+                            "order by commit_no limit ?"));
+  query.bind(1, to_bound(commit)).bind(2, to_bound(limit));
+  std::vector<commit_row> out;
+  for (;;) {
+    BC_TRY(row, query.step());
+    if (!row)
+      return out;
+    out.push_back(
+        {of_sql(query.number(0)), of_sql(query.number(1)), query.text(2)});
+  }
+}
+
 result<std::vector<checkpoint>> sqlite_ledger::checkpoints_after(
     std::uint64_t position, std::size_t limit) {
   BC_TRY(query,
@@ -123,8 +129,8 @@ result<std::vector<checkpoint>> sqlite_ledger::checkpoints_after(
     if (!row)
       return out;
     checkpoint c;
-    c.position = as_count(query.number(0));
-    c.commit = as_count(query.number(1));
+    c.position = of_sql(query.number(0));
+    c.commit = of_sql(query.number(1));
     c.link = query.text(2);
     BC_TRY(incarnation, incarnation_id::parse(query.text(3)));
     c.incarnation = incarnation;

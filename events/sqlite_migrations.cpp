@@ -2,6 +2,8 @@
 
 #include "base/ids.hpp"
 #include "events/journal_shapes.hpp"
+#include "events/schema_fault.hpp"
+#include "events/sql_transaction.hpp"
 #include "pki/digest.hpp"
 #include "schema/embedded.hpp"
 
@@ -53,17 +55,6 @@ result<void> make_head(sqlite::connection& db, time_point now) {
   return insert.bind(1, incarnation.str()).run();
 }
 
-template <class Work>
-result<void> in_transaction(sqlite::connection& db, Work work) {
-  BC_TRYV(db.execute("begin immediate"));
-  result<void> done = work();
-  if (done)
-    done = db.execute("commit");
-  if (!done && db.in_transaction())
-    static_cast<void>(db.execute("rollback"));
-  return done;
-}
-
 result<void> make_version_table(sqlite::connection& db) {
   BC_TRY(tables, one_number(db,
                             "select count(*) from sqlite_master "
@@ -95,7 +86,7 @@ result<void> require_file(const std::string& path) {
   std::error_code failed;
   auto size = std::filesystem::file_size(path, failed);
   if (failed == std::errc::no_such_file_or_directory || (!failed && size == 0))
-    return fail(errc::invalid_state, "the store was never made");
+    return needs_migration(0, latest);
   if (failed)
     return fail(errc::invalid_config,
                 "cannot open " + path + ": " + failed.message());
@@ -116,11 +107,7 @@ result<int> require_schema(sqlite::connection& db) {
   if (version > latest)
     return newer(version);
   if (version < latest)
-    return fail(errc::invalid_state,
-                version == 0
-                    ? "the store was never made"
-                    : "the store has schema " + std::to_string(version) +
-                          ", this program needs " + std::to_string(latest));
+    return needs_migration(version, latest);
   return static_cast<int>(latest);
 }
 
@@ -132,10 +119,13 @@ result<void> migrate(sqlite::connection& db, time_point now) {
   if (version > latest)
     return newer(version);
   for (auto next = version + 1; next <= latest; ++next) {
-    BC_TRYV(in_transaction(db, [&]() -> result<void> {
-      BC_TRYV(migrate_by_one(db, next, now));
-      return next == 1 ? make_head(db, now) : result<void>{ok()};
-    }));
+    sql::transaction t{db};
+    BC_TRYV(t.begin());
+    BC_TRYV(migrate_by_one(db, next, now));
+    if (next == 1) {
+      BC_TRYV(make_head(db, now));
+    }
+    BC_TRYV(t.commit());
   }
   return ok();
 }

@@ -1,4 +1,5 @@
 #include "events/journal_audit.hpp"
+#include "events/sql_transaction.hpp"
 #include "events/sqlite_journal.hpp"
 #include "events/sqlite_ledger.hpp"
 #include "events/sqlite_migrations.hpp"
@@ -11,22 +12,6 @@ namespace bc::events {
 namespace {
 
 using detail::sqlite_ledger;
-
-/// What is read in one of these is of one moment.
-class reading {
- public:
-  explicit reading(sqlite::connection& db) : db_(db) {}
-  reading(const reading&) = delete;
-  reading& operator=(const reading&) = delete;
-  ~reading() {
-    if (db_.in_transaction())
-      static_cast<void>(db_.execute("rollback"));
-  }
-  [[nodiscard]] result<void> begin() { return db_.execute("begin"); }
-
- private:
-  sqlite::connection& db_;
-};
 
 fault read_only() {
   return fail(errc::invalid_state, "the store was opened for reading alone");
@@ -72,9 +57,9 @@ class sqlite_reader final : public journal {
 
   result<limiter_row> read_limiter(std::string_view stream) override {
     std::lock_guard lock{mutex_};
-    reading r{*db_};
-    BC_TRYV(r.begin());
-    return tables_.limiter(stream, 60);
+    sql::transaction moment{*db_};
+    BC_TRYV(moment.begin_reading());
+    return tables_.limiter(stream, detail::limiter_times);
   }
 
   result<void> add_dropped(std::string_view, std::uint64_t) override {
@@ -108,8 +93,8 @@ class sqlite_reader final : public journal {
 
   result<void> verify(const verify_request& against) override {
     std::lock_guard lock{mutex_};
-    reading r{*db_};
-    BC_TRYV(r.begin());
+    sql::transaction moment{*db_};
+    BC_TRYV(moment.begin_reading());
     return detail::audit(tables_, against, time_.now());
   }
 

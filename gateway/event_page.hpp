@@ -2,7 +2,9 @@
 
 #include "base/result.hpp"
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace bc::gateway {
 
@@ -10,10 +12,14 @@ namespace bc::gateway {
 struct event_page {
   std::string frames;
   std::string cursor;  // what to go on from
+  bool more = false;   // a bound ended it, not the journal's end
 };
 
-/// At most about 256 KiB of frames, and one event at least: of a page of long
-/// events the rest is read again. INTERNAL for what is no such answer.
-[[nodiscard]] result<event_page> read_event_page(const std::string& answer);
+/// What came of asking for `limit` events after `from`: at most about 256 KiB
+/// of frames, and one event at least; of a page of long events the rest is read
+/// again. INTERNAL for what is no such answer.
+[[nodiscard]] result<event_page> read_event_page(const std::string& answer,
+                                                 std::string_view from,
+                                                 std::size_t limit);
 
 }  // namespace bc::gateway

@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -29,6 +30,13 @@ std::optional<std::string> unescaped(std::string_view text) {
     i += 2;
   }
   return out;
+}
+
+// Ids, types and cursors are; what is not would be no JSON text.
+bool is_good(std::string_view value) {
+  return !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
+    return c > ' ' && c < '\x7f';
+  });
 }
 
 void put(json::writer& out, std::string_view name, const std::string& value) {
@@ -60,15 +68,18 @@ result<event_query> read_event_query(const http_request& request) {
     if (name != "type" && name != "cursor" && name != "tenantId")
       return fail(errc::invalid_input,
                   "the query takes type, cursor and tenantId alone");
-    if (!value || value->empty())
+    if (!value || !is_good(*value))
       return fail(errc::invalid_input, "?" + name + "= has no good value");
     if (!given.emplace(name, std::move(*value)).second)
       return fail(errc::invalid_input, "?" + name + "= is given twice");
   }
   event_query out{given["tenantId"], given["type"], given["cursor"]};
   auto last = request.headers.find("last-event-id");
-  if (last != request.headers.end() && !last->second.empty())
-    out.cursor = last->second;
+  if (last == request.headers.end() || last->second.empty())
+    return out;
+  if (!is_good(last->second))
+    return fail(errc::invalid_input, "Last-Event-ID is not an event's id");
+  out.cursor = last->second;
   return out;
 }
 

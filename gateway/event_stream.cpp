@@ -4,14 +4,15 @@
 #include "gateway/event_page.hpp"
 #include "gateway/event_query.hpp"
 #include "gateway/routes.hpp"
+#include "gateway/stream_places.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <map>
 #include <mutex>
+#include <shared_mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -24,46 +25,9 @@ using steady = std::chrono::steady_clock;
 
 constexpr int page_size = 200;
 constexpr int http_ok = 200;
+constexpr std::string_view stopping_text = "The server is stopping";
 // A client that is this far behind is not given more until it caught up.
 constexpr std::size_t far_behind = 256 * 1024;
-
-/// Counts open streams, of all and of each credential.
-class places {
- public:
-  places(std::size_t most, std::size_t most_each)
-      : most_(most), most_each_(most_each) {}
-
-  bool take(const std::string& owner) {
-    std::lock_guard lock{mutex_};
-    if (taken_ >= most_)
-      return false;
-    auto& own = of_[owner];
-    if (own >= most_each_)
-      return false;
-    ++own;
-    ++taken_;
-    return true;
-  }
-
-  void give_back(const std::string& owner) {
-    std::lock_guard lock{mutex_};
-    --taken_;
-    if (auto it = of_.find(owner); --it->second == 0)
-      of_.erase(it);
-  }
-
-  std::size_t taken() const {
-    std::lock_guard lock{mutex_};
-    return taken_;
-  }
-
- private:
-  const std::size_t most_;
-  const std::size_t most_each_;
-  mutable std::mutex mutex_;
-  std::size_t taken_ = 0;
-  std::map<std::string, std::size_t> of_;
-};
 
 /// One client's stream. One thread at a time has it: the feed's, or the one
 /// that brings a page.
@@ -78,7 +42,7 @@ struct subscription {
   std::string owner;  // the credential's id
   event_query query;
   std::string request_id;
-  std::shared_ptr<places> placed;  // set while a place is taken
+  std::shared_ptr<stream_places> placed;  // set while a place is taken
   std::shared_ptr<response_stream> out;
   steady::time_point last_write;
   steady::time_point due;
@@ -92,14 +56,22 @@ bool is_ours(int status) {
   return status >= 500 || status == http_status(errc::rate_limited);
 }
 
+http_response refused(errc code, std::string_view why,
+                      const std::string& request_id) {
+  http_response out;
+  out.status = http_status(code);
+  out.body = error_body(wire_text(code), why, request_id);
+  return out;
+}
+
 /// What the feed's thread and the callbacks of its calls share, so that a
 /// callback which comes late finds it still there.
 class core : public std::enable_shared_from_this<core> {
  public:
   explicit core(event_feed_options options)
       : options_(options),
-        places_(std::make_shared<places>(options.max_streams,
-                                         options.max_streams_per_credential)) {}
+        places_(std::make_shared<stream_places>(
+            options.max_streams, options.max_streams_per_credential)) {}
 
   void open(actors::api_port& api, const http_request& request,
             std::string request_id, respond done);
@@ -115,6 +87,11 @@ class core : public std::enable_shared_from_this<core> {
 
   std::size_t open_streams() const { return places_->taken(); }
 
+  bool is_stopping() {
+    std::lock_guard lock{mutex_};
+    return stopping_;
+  }
+
   /// Looks after every stream until stop().
   void run();
   void stop();
@@ -127,14 +104,16 @@ class core : public std::enable_shared_from_this<core> {
                   const respond& done);
   void next_page(subscription_ptr s, const actors::api_reply& reply);
   bool beat(subscription& s);
+  milliseconds go_on_from(subscription& s, const event_page& page);
   void wait_again(subscription_ptr s, milliseconds delay, bool wakeable);
   static bool write(subscription& s, std::string text);
   static actors::api_call call_of(const subscription& s);
 
   const event_feed_options options_;
-  std::shared_ptr<places> places_;
+  std::shared_ptr<stream_places> places_;
   std::atomic<std::uint64_t> wakes_{0};
   std::atomic<bool> woken_{false};
+  std::shared_mutex asking_;  // shared while open() asks
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
@@ -154,13 +133,8 @@ actors::api_call core::call_of(const subscription& s) {
 void core::open(actors::api_port& api, const http_request& request,
                 std::string request_id, respond done) {
   auto query = read_event_query(request);
-  if (!query) {
-    http_response out;
-    out.status = http_status(query.error().code);
-    out.body = error_body(wire_text(query.error().code), query.error().message,
-                          request_id);
-    return done(std::move(out));
-  }
+  if (!query)
+    return done(refused(query.error().code, query.error().message, request_id));
   auto s = std::make_unique<subscription>();
   s->api = &api;
   auto held = request.headers.find("authorization");
@@ -172,6 +146,10 @@ void core::open(actors::api_port& api, const http_request& request,
   s->request_id = std::move(request_id);
   s->wakes_seen = wakes_.load();
   auto call = call_of(*s);
+  // stop() returns after this, or comes before it.
+  std::shared_lock gate{asking_};
+  if (is_stopping())
+    return done(refused(errc::unavailable, stopping_text, s->request_id));
   // A callback must be copyable.
   auto shared = std::make_shared<subscription_ptr>(std::move(s));
   api.call(std::move(call), [self = shared_from_this(), shared,
@@ -185,38 +163,39 @@ void core::open(actors::api_port& api, const http_request& request,
 void core::first_page(subscription_ptr s, actors::api_reply reply,
                       const respond& done) {
   http_response out;
-  out.status = reply.status;
   if (reply.status != http_ok) {
+    out.status = reply.status;
     out.body = std::move(reply.body);
     return done(std::move(out));
   }
-  auto read = read_event_page(reply.body);
-  auto code = errc::internal;
-  std::string_view why = "The service failed; the request id is in its log";
-  if (read && !places_->take(s->owner)) {
-    code = errc::rate_limited;
-    why = "Too many event streams are open; close one, or use events.list";
-  } else if (read) {
-    s->placed = places_;
-    s->query.cursor = read.value().cursor;
-    out.content_type = "text/event-stream";
-    out.headers["x-accel-buffering"] = "no";
-    // A client that lost the stream comes back after a second.
-    out.body = "retry: 1000\n\n" + read.value().frames;
-    auto shared = std::make_shared<subscription_ptr>(std::move(s));
-    out.stream = [self = shared_from_this(),
-                  shared](std::shared_ptr<response_stream> rest) {
-      if (!*shared)
-        return;
-      auto mine = std::move(*shared);
-      mine->out = std::move(rest);
-      mine->last_write = steady::now();
-      self->wait_again(std::move(mine), milliseconds{0}, true);
-    };
-    return done(std::move(out));
-  }
-  out.status = http_status(code);
-  out.body = error_body(wire_text(code), why, s->request_id);
+  auto read = read_event_page(reply.body, s->query.cursor, page_size);
+  if (!read)
+    return done(refused(errc::internal,
+                        "The service failed; the request id is in its log",
+                        s->request_id));
+  if (is_stopping())
+    return done(refused(errc::unavailable, stopping_text, s->request_id));
+  if (!places_->take(s->owner))
+    return done(refused(
+        errc::rate_limited,
+        "Too many event streams are open; close one, or use events.list",
+        s->request_id));
+  s->placed = places_;
+  auto delay = go_on_from(*s, read.value());
+  out.content_type = "text/event-stream";
+  out.headers["x-accel-buffering"] = "no";
+  // A client that lost the stream comes back after a second.
+  out.body = "retry: 1000\n\n" + read.value().frames;
+  auto shared = std::make_shared<subscription_ptr>(std::move(s));
+  out.stream = [self = shared_from_this(), shared,
+                delay](std::shared_ptr<response_stream> rest) {
+    if (!*shared)
+      return;
+    auto mine = std::move(*shared);
+    mine->out = std::move(rest);
+    mine->last_write = steady::now();
+    self->wait_again(std::move(mine), delay, true);
+  };
   done(std::move(out));
 }
 
@@ -229,22 +208,28 @@ void core::next_page(subscription_ptr s, const actors::api_reply& reply) {
                  s->request_id);
     return s->out->end();
   }
-  auto read = read_event_page(reply.body);
+  auto read = read_event_page(reply.body, s->query.cursor, page_size);
   if (!read) {
     spdlog::error("event stream ended: {} ({})", read.error().message,
                   s->request_id);
     return s->out->end();
   }
   s->failures = 0;
-  auto moved = read.value().cursor != s->query.cursor;
-  s->query.cursor = read.value().cursor;
+  auto delay = go_on_from(*s, read.value());
   if (!read.value().frames.empty() &&
       !write(*s, std::move(read.value().frames)))
     return;
-  if (moved)
-    return wait_again(std::move(s), milliseconds{0}, true);
-  auto missed = s->wakes_seen != wakes_.load();
-  wait_again(std::move(s), missed ? options_.pause : options_.poll, true);
+  wait_again(std::move(s), delay, true);
+}
+
+// Only what a bound cut off is asked for at once: the cursor moves with every
+// tenant's commits.
+milliseconds core::go_on_from(subscription& s, const event_page& page) {
+  auto moved = page.cursor != s.query.cursor;
+  s.query.cursor = page.cursor;
+  if (page.more)
+    return milliseconds{0};
+  return moved ? options_.pause : options_.poll;
 }
 
 bool core::write(subscription& s, std::string text) {
@@ -283,13 +268,16 @@ void core::ask(subscription_ptr s) {
 }
 
 void core::wait_again(subscription_ptr s, milliseconds delay, bool wakeable) {
-  s->due = steady::now() + delay;
+  const auto now = steady::now();
+  s->due = now + delay;
   s->wakeable = wakeable;
   {
     std::lock_guard lock{mutex_};
-    if (!stopping_) {
+    // A wake from here on finds it waiting.
+    if (wakeable && s->wakes_seen != wakes_.load())
+      s->due = std::min(s->due, now + options_.pause);
+    if (!stopping_)
       waiting_.push_back(std::move(s));
-    }
   }
   if (s)
     return s->out->end();
@@ -331,6 +319,7 @@ void core::run() {
 void core::stop() {
   std::vector<subscription_ptr> rest;
   {
+    std::lock_guard none_asks{asking_};
     std::lock_guard lock{mutex_};
     stopping_ = true;
     rest.swap(waiting_);

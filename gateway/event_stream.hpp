@@ -37,7 +37,8 @@ class event_feed {
 
   /// Answers with the stream, or with the API's error. From `Last-Event-ID`,
   /// else `?cursor=` (an event's id, or "head"), else the tenant's first event;
-  /// `?type=` and `?tenantId=` as in events.list. The port must outlive stop().
+  /// `?type=` and `?tenantId=` as in events.list. UNAVAILABLE once stop() was
+  /// called, which the port must outlive.
   virtual void open(actors::api_port& api, const http_request& request,
                     std::string request_id, respond done) = 0;
 

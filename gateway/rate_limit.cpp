@@ -67,18 +67,7 @@ std::optional<seconds> peer_limiter::take(std::string_view address,
     return std::nullopt;
   auto peer = peer_key(address);
   std::lock_guard lock{mutex_};
-  auto found = known_.find(peer);
-  if (found != known_.end()) {
-    recent_.splice(recent_.begin(), recent_, found->second);
-  } else {
-    if (!recent_.empty() && recent_.size() >= rate_.max_peers) {
-      known_.erase(recent_.back().peer);
-      recent_.pop_back();
-    }
-    recent_.push_front({std::move(peer), rate_.burst, now});
-    known_.emplace(recent_.front().peer, recent_.begin());
-  }
-  auto& own = recent_.front();
+  auto& own = recent_.use(peer, {rate_.burst, now});
   std::chrono::duration<double> passed = now - own.at;
   own.at = std::max(own.at, now);
   own.tokens =

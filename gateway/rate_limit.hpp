@@ -1,10 +1,10 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/recent_map.hpp"
 #include "gateway/http_server.hpp"
 
 #include <cstdint>
-#include <list>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -41,7 +41,8 @@ class peer_counts {
 class peer_limiter {
  public:
   using steady = std::chrono::steady_clock;
-  explicit peer_limiter(peer_rate rate) : rate_(rate) {}
+  explicit peer_limiter(peer_rate rate)
+      : rate_(rate), recent_(rate.max_peers) {}
   /// Takes one; nullopt when there was one, else when the next will be.
   [[nodiscard]] std::optional<seconds> take(std::string_view address,
                                             steady::time_point now);
@@ -49,14 +50,12 @@ class peer_limiter {
 
  private:
   struct bucket {
-    std::string peer;
     double tokens;
     steady::time_point at;
   };
   peer_rate rate_;
   mutable std::mutex mutex_;
-  std::list<bucket> recent_;  // most recently seen first
-  std::unordered_map<std::string_view, std::list<bucket>::iterator> known_;
+  recent_map<bucket> recent_;
 };
 
 /// `inner`, its POST requests limited: over the rate RATE_LIMITED (429) with

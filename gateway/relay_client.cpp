@@ -177,8 +177,12 @@ class client final : public relay_client, private relay_api::owner {
     auto* api = choose(except);
     if (api == nullptr)
       return finish(id, "no server can be reached; retry");
-    if (!api->send(id, f.frame))
-      return finish(id, "the gateway is overloaded; retry");
+    if (!api->send(id, f.frame)) {
+      // Its queue is full; another's may have room.
+      api = choose(api);
+      if (api == nullptr || !api->send(id, f.frame))
+        return finish(id, "the gateway is overloaded; retry");
+    }
     f.on = api;
   }
 

@@ -84,10 +84,6 @@ class link final : public relay_link,
     return true;
   }
 
-  [[nodiscard]] std::size_t queued() const override {
-    return waiting_.size() + writing_.size() - sent_;
-  }
-
   void close(const std::string& why) override {
     if (state_ == state::closed)
       return;
@@ -102,6 +98,10 @@ class link final : public relay_link,
 
  private:
   enum class state { opening, open, closed };
+
+  [[nodiscard]] std::size_t queued() const {
+    return waiting_.size() + writing_.size() - sent_;
+  }
 
   void expect_by(milliseconds limit) {
     timer_.expires_after(limit);

@@ -44,7 +44,6 @@ class relay_link {
   virtual ~relay_link() = default;
   /// False when it is over, or the queue is full; then nothing is sent.
   virtual bool send(std::string frame) = 0;
-  [[nodiscard]] virtual std::size_t queued() const = 0;
   /// Ends it at once; on_closed is called before this returns.
   virtual void close(const std::string& why) = 0;
 };

@@ -28,6 +28,8 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::chrono::hours certificate_age{24};
+// For sessions to end once their sockets are closed.
+constexpr seconds last_grace{5};
 
 class session;
 
@@ -44,6 +46,16 @@ struct shared {
   std::unordered_map<session*, std::weak_ptr<session>> sessions;
   peer_counts peers;
   bool stopping = false;
+
+  [[nodiscard]] bool is_stopping() {
+    std::lock_guard lock{mutex};
+    return stopping;
+  }
+  /// False when some are left after so long.
+  bool wait_for_none(seconds grace) {
+    std::unique_lock lock{mutex};
+    return changed.wait_for(lock, grace, [this] { return sessions.empty(); });
+  }
 };
 
 /// The relay listener's own certificate with its TLS settings.
@@ -90,6 +102,9 @@ class session final : public relay_link::user,
   void start(tcp::socket socket, std::shared_ptr<asio::ssl::context> tls) {
     asio::post(strand_, [self = shared_from_this(), socket = std::move(socket),
                          tls = std::move(tls)]() mutable {
+      // One that stop() did not see yet is dropped.
+      if (self->all_->is_stopping())
+        return;
       const auto& o = self->all_->options;
       self->link_ = accept_relay_link(std::move(socket), std::move(tls),
                                       {relay::max_request, o.max_queued_bytes,
@@ -229,13 +244,13 @@ class relay_server final : public relay_listener {
     }
     listener_.close();
     stop_sessions(true);
-    {
-      // A gateway leaves once it has what it waits for.
-      std::unique_lock lock{all_->mutex};
-      all_->changed.wait_for(lock, grace,
-                             [this] { return all_->sessions.empty(); });
-    }
+    // A gateway leaves once it has what it waits for.
+    (void)all_->wait_for_none(grace);
     stop_sessions(false);
+    if (!all_->wait_for_none(last_grace)) {
+      spdlog::error("relay: connections that do not end are left behind");
+      all_->io.stop();
+    }
     listener_.join();
   }
 

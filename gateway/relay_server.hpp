@@ -40,8 +40,8 @@ class relay_listener {
  public:
   virtual ~relay_listener() = default;
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  /// Gateways are told to ask elsewhere, what is in flight is answered;
-  /// returns within `grace`. A second call returns at once.
+  /// Gateways are told to ask elsewhere, what is in flight is answered; after
+  /// `grace` connections are closed. A second call returns at once.
   virtual void stop(seconds grace) = 0;
 };
 

@@ -67,7 +67,8 @@ std::string head_text(const http_response& response, std::string_view framing,
       out.append(name).append(": ").append(value).append("\r\n");
   };
   put("content-type", response.content_type);
-  put(framing, length);
+  if (!framing.empty())
+    put(framing, length);
   for (const auto& [name, value] : response.headers)
     put(name, value);
   if (close)
@@ -87,6 +88,7 @@ std::string response_text(const http_response& response, bool head_only,
 }
 
 std::string stream_head(const http_response& response, bool chunked) {
+  // To HTTP/1.0 the end of the connection is the body's end.
   return head_text(response, chunked ? "transfer-encoding" : "", "chunked",
                    true);
 }

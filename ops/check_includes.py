@@ -24,8 +24,7 @@ LIBRARIES = [
     (r"boost/(beast|asio)", lambda p: p.parts[0] in ("gateway", "daemon") and
      (p.suffix == ".cpp" or p.name in PRIVATE_ASIO_HEADERS)),
     (r"boost/outcome", lambda p: p == pathlib.Path("base/result.hpp")),
-    (r"sqlite3\.h", lambda p: p.parts[0] in ("events", "projections") and
-     p.suffix == ".cpp"),
+    (r"sqlite3\.h", lambda p: p == pathlib.Path("events/sqlite.cpp")),
     (r"libpq|pg_config", lambda p: p.parts[0] == "events" and
      p.name.startswith("postgres") and p.suffix == ".cpp"),
     (r"librdkafka/", lambda p: p.parts[:2] == ("events", "kafka") and

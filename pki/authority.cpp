@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <array>
 
 namespace bc::pki {
 
@@ -16,6 +17,13 @@ constexpr std::chrono::days ca_lifetime{3652};
 constexpr std::chrono::days server_lifetime{90};
 constexpr std::uint8_t dns_name = 0x82;
 constexpr std::uint8_t ip_name = 0x87;
+
+std::array<std::uint8_t, 16> fresh_serial() {
+  auto random = random_bytes(16);
+  std::array<std::uint8_t, 16> out;
+  std::copy(random.begin(), random.end(), out.begin());
+  return x509::serial_of(out);
+}
 
 // The common name's upper bound is in RFC 5280 appendix A.
 bool is_common_name(std::string_view text) {
@@ -89,15 +97,7 @@ std::optional<bytes> general_name(const std::string& name) {
   return der::wrap(dns_name, {as_bytes(lower)});
 }
 
-}  // namespace
-
-std::array<std::uint8_t, 16> fresh_serial() {
-  auto random = random_bytes(16);
-  std::array<std::uint8_t, 16> out;
-  std::copy(random.begin(), random.end(), out.begin());
-  return x509::serial_of(out);
-}
-
+// As GeneralNames, one after another.
 result<bytes> general_names(const std::vector<std::string>& names) {
   bytes list;
   for (const auto& name : names) {
@@ -109,6 +109,8 @@ result<bytes> general_names(const std::vector<std::string>& names) {
   }
   return list;
 }
+
+}  // namespace
 
 result<issuer> make_ca(std::string_view common_name, time_point now) {
   // CA true with pathLen 0; keyCertSign and cRLSign.
@@ -123,35 +125,44 @@ result<issuer> make_self_signed(std::string_view common_name, time_point now) {
   return self_signed(common_name, now, to_bytes(constraints), to_bytes(usage));
 }
 
+result<issuer> issue_leaf(const issuer& ca, const leaf& what, time_point now) {
+  BC_TRY(list, general_names(what.names));
+  BC_TRY(above, x509::split(ca.certificate));
+  auto key = private_key::generate();
+  time_point not_before = std::chrono::floor<seconds>(now) - backdating;
+  std::vector<bytes> extensions{
+      x509::make_extension(oids::basic_constraints, true,
+                           oids::der_of(0x30, 0)),
+      x509::make_extension(oids::key_usage, true, oids::der_of(3, 2, 7, 0x80)),
+      x509::make_extension(oids::extended_key_usage, false, what.usage),
+      x509::subject_key_id_extension(x509::key_id(key.pub())),
+      x509::authority_key_id_extension(x509::key_id(ca.key.pub()))};
+  if (!what.names.empty())
+    extensions.push_back(x509::make_extension(
+        oids::subject_alt_name, false, der::wrap(der::sequence, {list})));
+  auto certificate =
+      x509::sign(ca.key, {.serial = fresh_serial(),
+                          .issuer = above.subject,
+                          .not_before = not_before,
+                          .not_after = not_before + what.lifetime,
+                          .subject = what.subject,
+                          .key = key.pub(),
+                          .extensions = std::move(extensions)});
+  return issuer{std::move(key), std::move(certificate)};
+}
+
 result<issuer> issue_server_certificate(const issuer& serving_ca,
                                         const std::vector<std::string>& names,
                                         time_point now) {
   if (names.empty())
     return fail(errc::invalid_input, "a server certificate needs a name");
-  BC_TRY(list, general_names(names));
-  BC_TRY(ca, x509::split(serving_ca.certificate));
-  auto key = private_key::generate();
-  time_point not_before = std::chrono::floor<seconds>(now) - backdating;
-  auto server_auth = der::wrap(der::sequence, {oids::server_auth});
-  auto certificate = x509::sign(
-      serving_ca.key,
-      {.serial = fresh_serial(),
-       .issuer = ca.subject,
-       .not_before = not_before,
-       .not_after = not_before + server_lifetime,
-       .subject = x509::name(oids::common_name, "better-compute server"),
-       .key = key.pub(),
-       .extensions = {
-           x509::make_extension(oids::basic_constraints, true,
-                                oids::der_of(0x30, 0)),
-           x509::make_extension(oids::key_usage, true,
-                                oids::der_of(3, 2, 7, 0x80)),
-           x509::make_extension(oids::extended_key_usage, false, server_auth),
-           x509::subject_key_id_extension(x509::key_id(key.pub())),
-           x509::authority_key_id_extension(x509::key_id(serving_ca.key.pub())),
-           x509::make_extension(oids::subject_alt_name, false,
-                                der::wrap(der::sequence, {list}))}});
-  return issuer{std::move(key), std::move(certificate)};
+  return issue_leaf(
+      serving_ca,
+      {.subject = x509::name(oids::common_name, "better-compute server"),
+       .usage = der::wrap(der::sequence, {oids::server_auth}),
+       .names = names,
+       .lifetime = server_lifetime},
+      now);
 }
 
 }  // namespace bc::pki

@@ -4,7 +4,6 @@
 #include "base/result.hpp"
 #include "pki/certificate.hpp"
 
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,12 +15,15 @@ namespace bc::pki {
 [[nodiscard]] result<issuer> make_self_signed(std::string_view common_name,
                                               time_point now);
 
-/// 16 random octets as a certificate's serial.
-[[nodiscard]] std::array<std::uint8_t, 16> fresh_serial();
-
-/// DNS names and IP literals as GeneralNames, one after another. INVALID_INPUT
-/// for a name that is neither.
-[[nodiscard]] result<bytes> general_names(
-    const std::vector<std::string>& names);
+struct leaf {
+  bytes subject;                          // a whole Name
+  bytes usage;                            // ExtendedKeyUsage
+  const std::vector<std::string>& names;  // DNS or IP literals; may be empty
+  std::chrono::days lifetime;
+};
+/// A new key for a TLS peer (digitalSignature alone, CA false) and its
+/// certificate. INVALID_INPUT for a name that is neither DNS nor IP.
+[[nodiscard]] result<issuer> issue_leaf(const issuer& ca, const leaf& what,
+                                        time_point now);
 
 }  // namespace bc::pki

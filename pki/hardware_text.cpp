@@ -2,6 +2,7 @@
 
 #include "base/bytes.hpp"
 #include "base/encoding.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 
@@ -20,15 +21,6 @@ std::string lowered(std::string_view text) {
   std::string out{text};
   std::transform(out.begin(), out.end(), out.begin(), lower);
   return out;
-}
-
-// Never a part of it: what a blank is must not depend on the host's locale.
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  auto first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos)
-    return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
 struct scalar {

@@ -45,30 +45,12 @@ result<issuer> issue_internal_certificate(const issuer& internal_ca,
                                           internal_role role,
                                           const std::vector<std::string>& names,
                                           time_point now) {
-  BC_TRY(list, general_names(names));
-  BC_TRY(ca, x509::split(internal_ca.certificate));
-  auto key = private_key::generate();
-  time_point not_before = std::chrono::floor<seconds>(now) - backdating;
-  std::vector<bytes> extensions{
-      x509::make_extension(oids::basic_constraints, true,
-                           oids::der_of(0x30, 0)),
-      x509::make_extension(oids::key_usage, true, oids::der_of(3, 2, 7, 0x80)),
-      x509::make_extension(oids::extended_key_usage, false, usage_of(role)),
-      x509::subject_key_id_extension(x509::key_id(key.pub())),
-      x509::authority_key_id_extension(x509::key_id(internal_ca.key.pub()))};
-  if (!names.empty())
-    extensions.push_back(x509::make_extension(
-        oids::subject_alt_name, false, der::wrap(der::sequence, {list})));
-  auto subject = subject_of(role);
-  auto certificate =
-      x509::sign(internal_ca.key, {.serial = fresh_serial(),
-                                   .issuer = ca.subject,
-                                   .not_before = not_before,
-                                   .not_after = not_before + internal_lifetime,
-                                   .subject = subject,
-                                   .key = key.pub(),
-                                   .extensions = std::move(extensions)});
-  return issuer{std::move(key), std::move(certificate)};
+  return issue_leaf(internal_ca,
+                    {.subject = subject_of(role),
+                     .usage = usage_of(role),
+                     .names = names,
+                     .lifetime = internal_lifetime},
+                    now);
 }
 
 std::optional<internal_role> internal_role_of(byte_view der,

@@ -1,6 +1,7 @@
 #include "pki/pem.hpp"
 
 #include "base/encoding.hpp"
+#include "base/text.hpp"
 
 #include <string>
 
@@ -10,14 +11,6 @@ namespace {
 
 std::string line(std::string_view what, std::string_view label) {
   return "-----" + std::string{what} + " " + std::string{label} + "-----";
-}
-
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  auto first = text.find_first_not_of(blanks);
-  if (first == text.npos)
-    return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
 }  // namespace
@@ -45,7 +38,7 @@ result<secret_bytes> decode(std::string_view label, std::string_view text) {
   auto bad = fail(errc::invalid_input,
                   "not one PEM block \"" + std::string{label} + "\"");
   auto begin = line("BEGIN", label), end = line("END", label);
-  text = trim(text);
+  text = trimmed(text);
   if (text.size() < begin.size() + end.size() || !text.starts_with(begin) ||
       !text.ends_with(end))
     return bad;

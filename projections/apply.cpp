@@ -63,13 +63,7 @@ class rows_of_event {
 
   result<void> operator()(const credential::created& c) {
     json::writer grants;
-    grants.begin_array();
-    for (const auto& g : c.grants)
-      grants.begin_object()
-          .field("action", g.action)
-          .field("resource", g.resource)
-          .end_object();
-    grants.end_array();
+    credential::put_grants(grants, c.grants);
     BC_TRY(s, db_.prepare(sql_.add_credential));
     return s.bind(1, c.id.str())
         .bind(2, c.tenant.str())

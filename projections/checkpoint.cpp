@@ -9,7 +9,7 @@ result<std::uint64_t> read(sql::connection& db, std::string_view query) {
   BC_TRY(row, s.step());
   if (!row)
     return fail(errc::internal, "the read models have no checkpoint");
-  return static_cast<std::uint64_t>(s.number(0));
+  return sql::of_sql(s.number(0));
 }
 
 constexpr std::string_view read_position =
@@ -34,9 +34,7 @@ result<void> move_checkpoint(sql::connection& db, std::uint64_t from,
                              std::uint64_t to) {
   BC_TRY(s, db.prepare("update projection_checkpoint set position = ? "
                        "where one = 1 and position = ?"));
-  BC_TRYV(s.bind(1, static_cast<std::int64_t>(to))
-              .bind(2, static_cast<std::int64_t>(from))
-              .run());
+  BC_TRYV(s.bind(1, sql::to_sql(to)).bind(2, sql::to_sql(from)).run());
   return db.expect_changes(1);
 }
 
@@ -47,9 +45,8 @@ result<parked_streams> load_parked(sql::connection& db) {
     BC_TRY(row, s.step());
     if (!row)
       return found;
-    found.emplace(
-        s.text(0),
-        parked_stream{static_cast<std::uint64_t>(s.number(1)), s.text(2)});
+    found.emplace(s.text(0),
+                  parked_stream{sql::of_sql(s.number(1)), s.text(2)});
   }
 }
 
@@ -58,7 +55,7 @@ result<void> add_parked(sql::connection& db, const parked_streams& parked) {
     BC_TRY(s, db.prepare("insert into parked_streams (stream, position, reason)"
                          " values (?, ?, ?)"));
     BC_TRYV(s.bind(1, stream)
-                .bind(2, static_cast<std::int64_t>(why.position))
+                .bind(2, sql::to_sql(why.position))
                 .bind(3, why.reason)
                 .run());
   }

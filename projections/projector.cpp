@@ -1,8 +1,8 @@
 #include "projections/projector.hpp"
 
+#include "events/sql_transaction.hpp"
 #include "projections/apply.hpp"
 #include "projections/group.hpp"
-#include "projections/transaction.hpp"
 
 #include <optional>
 
@@ -24,7 +24,7 @@ result<void> catch_up(sql::connection& db, events::journal& source,
     BC_TRY(events, source.read_all(position, group_limit));
     if (events.empty())
       return ok();
-    transaction t{db};
+    sql::transaction t{db};
     BC_TRYV(t.begin());
     BC_TRY(known, load_parked(db));
     BC_TRY(parked, apply_group(db, live_statements(), events, known));
@@ -69,7 +69,7 @@ class projector final : public events::inline_projector {
   result<void> finish(sql::connection& db, std::uint64_t position) override {
     BC_TRY(s, db.prepare("update projection_checkpoint set position = ? "
                          "where one = 1"));
-    return s.bind(1, static_cast<std::int64_t>(position)).run();
+    return s.bind(1, sql::to_sql(position)).run();
   }
 };
 

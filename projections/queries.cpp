@@ -216,6 +216,15 @@ class sql_queries final : public queries {
     return found;
   }
 
+  result<std::uint64_t> parked() override {
+    using answer = std::uint64_t;
+    return ask<answer>("select count(*) from parked_streams",
+                       [](sql::statement& s) -> result<answer> {
+                         BC_TRY(row, s.step());
+                         return row ? static_cast<answer>(s.number(0)) : 0;
+                       });
+  }
+
  private:
   template <class Answer, class Read>
   result<Answer> ask(std::string_view text, Read read) {

@@ -96,6 +96,8 @@ class queries {
       std::string_view tenant, std::string_view after, int limit) = 0;
   /// Of the last event that these answers show: on SQLite the head.
   [[nodiscard]] virtual result<std::uint64_t> position() = 0;
+  /// How many streams the projector gave up on.
+  [[nodiscard]] virtual result<std::uint64_t> parked() = 0;
 };
 
 /// Over the store's file, on a read-only connection of its own.

@@ -1,6 +1,6 @@
+#include "events/sql_transaction.hpp"
 #include "projections/group.hpp"
 #include "projections/projector.hpp"
-#include "projections/transaction.hpp"
 
 #include <chrono>
 #include <thread>
@@ -70,7 +70,7 @@ result<bool> add_group(sql::connection& db, events::journal& source,
 }
 
 result<void> make_shadows(sql::connection& db) {
-  transaction t{db};
+  sql::transaction t{db};
   BC_TRYV(t.begin());
   // What a rebuild that was cut off has left.
   BC_TRYV(db.execute(drop_script(shadow_suffix)));
@@ -82,7 +82,7 @@ result<void> make_shadows(sql::connection& db) {
 result<filled> fill(sql::connection& db, events::journal& source) {
   filled so_far;
   for (;;) {
-    transaction t{db};
+    sql::transaction t{db};
     BC_TRYV(t.begin());
     BC_TRY(more, add_group(db, source, so_far));
     BC_TRYV(t.commit());
@@ -124,7 +124,7 @@ result<std::uint64_t> rebuild(sql::connection& db, events::journal& source) {
   }
   for (int tries = 1;; ++tries) {
     {
-      transaction tx{db};
+      sql::transaction tx{db};
       BC_TRYV(tx.begin());
       auto done = swap(db, source, so_far);
       if (done) {

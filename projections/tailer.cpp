@@ -2,8 +2,8 @@
 
 #include "base/fault_point.hpp"
 #include "events/postgres.hpp"
+#include "events/sql_transaction.hpp"
 #include "projections/group.hpp"
-#include "projections/transaction.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -183,8 +183,8 @@ result<void> tailing::look() {
   BC_TRY(row, s.step());
   if (!row)
     return fail(errc::internal, "the read models have no checkpoint");
-  auto position = static_cast<std::uint64_t>(s.number(0));
-  auto parked = static_cast<std::uint64_t>(s.number(1));
+  auto position = sql::of_sql(s.number(0));
+  auto parked = sql::of_sql(s.number(1));
   BC_TRY(head, options_.journal.head());
   // After the journal was restored from an older backup.
   if (head.position < position)
@@ -225,7 +225,7 @@ result<bool> tailing::advance(std::uint64_t epoch) {
 // False when another has moved the checkpoint, or has the lease.
 result<bool> tailing::write(const std::vector<envelope>& events,
                             std::uint64_t epoch, parked_streams& parked) {
-  transaction t{*db_};
+  sql::transaction t{*db_};
   BC_TRYV(t.begin());
   BC_TRY(live, lock_checkpoint(*db_));
   BC_TRY(ours, holds_lease(epoch));
@@ -244,7 +244,7 @@ result<bool> tailing::write(const std::vector<envelope>& events,
 
 result<bool> tailing::holds_lease(std::uint64_t epoch) {
   BC_TRY(s, db_->prepare("select 1 from lease where epoch = ?"));
-  return s.bind(1, static_cast<std::int64_t>(epoch)).step();
+  return s.bind(1, sql::to_sql(epoch)).step();
 }
 
 void tailing::report(const parked_streams& parked) {

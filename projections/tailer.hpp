@@ -32,10 +32,11 @@ struct tailer_stats {
 
 /// Keeps the read models in Postgres up with the journal, on a thread of its
 /// own, while the lease is this process's. Events are applied in groups, each
-/// in one transaction with the checkpoint, which moves only from where it was
-/// seen, and only while the lease row has our epoch: so nothing is left out
-/// or applied twice, whoever else runs and whatever is lost in between. A
-/// poison event parks its stream, and the rest goes on.
+/// in one transaction with the checkpoint, whose row is locked and which moves
+/// only from where it was seen: so nothing is left out or applied twice,
+/// whoever else runs and whatever is lost in between. The lease's epoch is
+/// read there too, without a lock: it spares two processes the same work, no
+/// more. A poison event parks its stream, and the rest goes on.
 class tailer {
  public:
   [[nodiscard]] static std::unique_ptr<tailer> start(tailer_options options);

@@ -5,7 +5,6 @@
 #include "actors/api/exchange.hpp"
 #include "actors/api/methods.hpp"
 #include "actors/api/schema_check.hpp"
-#include "events/kafka/incarnations.hpp"
 
 #include <charconv>
 
@@ -187,10 +186,6 @@ result<void> check_opens_something(const events::credential::grant& g) {
 }
 
 }  // namespace api
-
-std::string api_environment::incarnation_at(std::uint64_t position) const {
-  return incarnations ? incarnations->at(position) : incarnation;
-}
 
 void run_api_call(std::shared_ptr<const api_environment> env,
                   std::shared_ptr<ledger> streams, api_call call,

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace bc::events::kafka {
+namespace bc::events {
 class incarnations;
 }
 
@@ -18,14 +18,11 @@ class read_models;
 
 struct api_environment {
   tenant_id root_tenant;
-  std::string incarnation;  // of the journal, when it had one alone
-  std::string source;       // CloudEvents source
+  std::string source;  // CloudEvents source
+  /// Which incarnation each position is of.
+  std::shared_ptr<const events::incarnations> incarnations;
   /// Null where the read models move with the journal: nothing waits for them.
   std::shared_ptr<read_models> models = nullptr;
-  /// Which incarnation each position is of; null: `incarnation`.
-  std::shared_ptr<const events::kafka::incarnations> incarnations = nullptr;
-
-  [[nodiscard]] std::string incarnation_at(std::uint64_t position) const;
 };
 
 /// One API call from the raw body to the answer (spec: DESIGN sections 9, 10):

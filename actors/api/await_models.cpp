@@ -30,8 +30,7 @@ struct wait {
 };
 using wait_ptr = std::shared_ptr<wait>;
 
-void give_up(const wait& w) {
-  auto reached = w.x->env->models->reached();
+void give_up(const wait& w, std::uint64_t reached) {
   w.x->refuse(errc::unavailable, "The read models are " +
                                      std::to_string(w.wanted - reached) +
                                      " events behind position " +
@@ -40,11 +39,13 @@ void give_up(const wait& w) {
 
 void look(const wait_ptr& w) {
   auto& models = *w->x->env->models;
-  if (models.reached() >= w->wanted)
+  // Once: it moves on between two reads.
+  const auto reached = models.reached();
+  if (reached >= w->wanted)
     return w->next();
   const auto now = steady_clock::now();
   if (++w->looks > most_looks || now >= w->until)
-    return give_up(*w);
+    return give_up(*w, reached);
   // One of those that wait asks for all.
   if (!models.may_ask(now))
     return w->x->streams->after(look_again, [w] { look(w); });

@@ -1,4 +1,5 @@
 #include "actors/api/methods.hpp"
+#include "actors/api/records.hpp"
 #include "base/encoding.hpp"
 #include "events/streams.hpp"
 #include "pki/digest.hpp"
@@ -59,18 +60,8 @@ std::string answer_text(const created& made, std::string_view secret,
                         std::uint64_t position) {
   json::writer out;
   out.begin_object();
-  out.field("id", made.id.str())
-      .field("tenantId", made.tenant.str())
-      .field("principal", made.principal);
-  out.key("grants").begin_array();
-  for (const auto& g : made.grants)
-    out.begin_object()
-        .field("action", g.action)
-        .field("resource", g.resource)
-        .end_object();
-  out.end_array()
-      .field("createdAt", to_rfc3339(made.at))
-      .field("credential", made.id.str() + "." + std::string{secret})
+  put(out, row_of(evolve({}, made)));
+  out.field("credential", made.id.str() + "." + std::string{secret})
       .field("position", position);
   return out.end_object().str();
 }

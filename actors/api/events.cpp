@@ -1,5 +1,6 @@
 #include "actors/api/methods.hpp"
 #include "events/catalog.hpp"
+#include "events/incarnations.hpp"
 #include "events/journal_stream.hpp"
 
 #include <algorithm>
@@ -9,8 +10,6 @@ namespace bc::actors::api {
 
 namespace {
 
-// A call looks at this much of the journal, however little it finds.
-constexpr std::size_t max_scanned = 5'000;
 constexpr std::size_t rows_at_once = 500;
 
 struct scan {
@@ -40,7 +39,7 @@ result<std::uint64_t> read_cursor(std::string_view text,
     return fail(errc::invalid_input, "is not a position", "/cursor");
   // What was lost with a restore is not resumed from: others were given these
   // positions since.
-  if (!incarnation.empty() && incarnation != env.incarnation_at(position))
+  if (!incarnation.empty() && incarnation != env.incarnations->at(position))
     return fail(errc::invalid_input, "is of another incarnation of the journal",
                 "/cursor");
   return position;
@@ -79,12 +78,9 @@ fault began_another() {
 
 // False at the start of an incarnation that is not known here.
 bool is_known(const api_environment& env, const events::envelope& e) {
-  if (e.stream != events::journal_stream)
-    return true;
-  auto event = events::journal_log::decode(e);
-  return event &&
-         std::get<events::journal_log::incarnation_started>(event.value())
-                 .incarnation.str() == env.incarnation_at(e.position);
+  auto begun = events::journal_log::begun_by(e);
+  return begun && (!begun.value() || begun.value()->incarnation.str() ==
+                                         env.incarnations->at(e.position));
 }
 
 void answer(const scan& s) {
@@ -93,7 +89,7 @@ void answer(const scan& s) {
   for (const auto& event : s.found)
     out.raw(event);
   // With its incarnation, so that it means nothing after a restore.
-  out.end_array().field("cursor", s.x->env->incarnation_at(s.position) + "-" +
+  out.end_array().field("cursor", s.x->env->incarnations->at(s.position) + "-" +
                                       std::to_string(s.position));
   s.x->answer(out.end_object().str());
 }
@@ -105,13 +101,13 @@ void take(scan& s, const events::envelope& e) {
       (!s.type.empty() && e.type != s.type) ||
       (!s.correlation.empty() && e.correlation != s.correlation))
     return;
-  if (auto text = events::to_public(e, s.x->env->incarnation_at(e.position),
+  if (auto text = events::to_public(e, s.x->env->incarnations->at(e.position),
                                     s.x->env->source))
     s.found.push_back(std::move(*text));
 }
 
 void look_on(const scan_ptr& s) {
-  auto rows = std::min(rows_at_once, max_scanned - s->scanned);
+  auto rows = std::min(rows_at_once, max_events_scanned - s->scanned);
   s->x->streams->events_after(
       s->position, rows,
       then(s->x, [s, rows](const std::vector<events::envelope>& page) {
@@ -122,7 +118,7 @@ void look_on(const scan_ptr& s) {
           if (s->found.size() >= s->limit)
             return answer(*s);
         }
-        if (page.size() < rows || s->scanned >= max_scanned)
+        if (page.size() < rows || s->scanned >= max_events_scanned)
           return answer(*s);
         look_on(s);
       }));
@@ -136,7 +132,7 @@ void events_list(exchange_ptr x) {
     return x->refuse(read.error());
   auto s = std::move(read).value();
   x->streams->head(then(x, [x, s](const events::head_row& head) {
-    if (head.incarnation.str() != x->env->incarnation_at(head.position))
+    if (head.incarnation.str() != x->env->incarnations->at(head.position))
       return x->break_off(began_another());
     if (s->from_head) {
       s->position = head.position;

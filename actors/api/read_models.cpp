@@ -17,27 +17,18 @@ std::string key_of(const std::string& tenant, const std::string& principal) {
 
 void read_models::wrote(const std::string& tenant, const std::string& principal,
                         std::uint64_t position) {
-  auto key = key_of(tenant, principal);
+  const auto key = key_of(tenant, principal);
   std::lock_guard lock{mutex_};
-  if (auto found = known_.find(key); found != known_.end()) {
-    found->second->position = std::max(found->second->position, position);
-    by_use_.splice(by_use_.begin(), by_use_, found->second);
-    return;
-  }
-  by_use_.push_front({std::move(key), position});
-  known_.emplace(by_use_.front().key, by_use_.begin());
-  if (known_.size() > most_) {
-    known_.erase(by_use_.back().key);
-    by_use_.pop_back();
-  }
+  auto& last = written_.use(key, position);
+  last = std::max(last, position);
 }
 
 std::uint64_t read_models::last_of(const std::string& tenant,
                                    const std::string& principal) const {
   auto key = key_of(tenant, principal);
   std::lock_guard lock{mutex_};
-  auto found = known_.find(key);
-  return found == known_.end() ? 0 : found->second->position;
+  const auto* last = written_.find(key);
+  return last ? *last : 0;
 }
 
 std::uint64_t read_models::reached() const {

@@ -1,13 +1,12 @@
 #pragma once
 
+#include "base/recent_map.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <mutex>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 
 namespace bc::actors {
 
@@ -18,7 +17,7 @@ class read_models {
   using instant = std::chrono::steady_clock::time_point;
 
   explicit read_models(std::size_t most_principals = 100'000)
-      : most_(most_principals) {}
+      : written_(most_principals) {}
 
   /// The principal's newest own event; the least recent principals are
   /// forgotten.
@@ -35,15 +34,8 @@ class read_models {
   [[nodiscard]] bool may_ask(instant now);
 
  private:
-  struct entry {
-    std::string key;
-    std::uint64_t position = 0;
-  };
-
-  const std::size_t most_;
   mutable std::mutex mutex_;
-  std::list<entry> by_use_;  // newest first
-  std::unordered_map<std::string_view, std::list<entry>::iterator> known_;
+  recent_map<std::uint64_t> written_;  // by principal
   std::uint64_t reached_ = 0;
   instant asked_{};
 };

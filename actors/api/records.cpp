@@ -71,14 +71,9 @@ projections::join_token_row row_of(const events::join_token::state& s) {
 projections::credential_row row_of(const events::credential::state& s) {
   const auto& c = *s.credential;
   json::writer grants;
-  grants.begin_array();
-  for (const auto& g : c.grants)
-    grants.begin_object()
-        .field("action", g.action)
-        .field("resource", g.resource)
-        .end_object();
-  return {c.id.str(), c.tenant.str(), c.principal, grants.end_array().str(),
-          c.at,       s.revoked_at};
+  events::credential::put_grants(grants, c.grants);
+  return {c.id.str(),   c.tenant.str(), c.principal,
+          grants.str(), c.at,           s.revoked_at};
 }
 
 void put(json::writer& out, const projections::tenant_row& row) {

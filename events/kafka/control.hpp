@@ -1,7 +1,7 @@
 #pragma once
 
+#include "events/incarnations.hpp"
 #include "events/kafka/cluster.hpp"
-#include "events/kafka/incarnations.hpp"
 #include "events/kafka/topics.hpp"
 
 #include <cstdint>

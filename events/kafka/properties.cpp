@@ -1,5 +1,7 @@
 #include "events/kafka/properties.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -28,13 +30,8 @@ constexpr std::array ours = {
     "transactional.id",
 };
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r";
-  auto first = text.find_first_not_of(blank);
-  if (first == std::string_view::npos)
-    return {};
-  return text.substr(first, text.find_last_not_of(blank) - first + 1);
-}
+// A line end is none: lines are cut first.
+constexpr std::string_view blanks = " \t\r";
 
 constexpr std::size_t max_file = 64 * 1024;
 
@@ -111,17 +108,17 @@ result<properties> read_properties(const std::string& path) {
   std::string_view rest = content;
   for (int number = 1; !rest.empty(); ++number) {
     const auto end = std::min(rest.find('\n'), rest.size());
-    auto text = trimmed(rest.substr(0, end));
+    auto text = trimmed(rest.substr(0, end), blanks);
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (text.empty() || text.front() == '#')
       continue;
     auto equals = text.find('=');
-    auto name = std::string{trimmed(text.substr(0, equals))};
+    auto name = std::string{trimmed(text.substr(0, equals), blanks)};
     // The line is not repeated: it may be a password.
     if (equals == std::string_view::npos || name.empty())
       return fail(errc::invalid_config, path + ":" + std::to_string(number) +
                                             ": not of the form name = value");
-    if (!out.emplace(name, trimmed(text.substr(equals + 1))).second)
+    if (!out.emplace(name, trimmed(text.substr(equals + 1), blanks)).second)
       return fail(errc::invalid_config, path + ":" + std::to_string(number) +
                                             ": " + name + " is given twice");
   }

@@ -167,8 +167,7 @@ class thread_publisher final : public publisher {
       session_.reset();
     if (steady::now() - checked_topics_ > std::chrono::seconds{60}) {
       checked_topics_ = steady::now();
-      auto same = brokers_->ensure(options_.topics.plans(options_.topic_config),
-                                   go_on_);
+      auto same = brokers_->ensure(options_.topics.plans(), go_on_);
       if (!same && same.error().code == errc::invalid_config) {
         session_.reset();
         return same.error();
@@ -270,7 +269,11 @@ class thread_publisher final : public publisher {
       s.last_fault = why;
     });
     if (is_new)
-      say(std::string{text_of(state)} + (why ? ": " + why->message : ""));
+      say(std::string{text_of(state)} + (why ? ": " + words(*why) : ""));
+  }
+
+  static std::string words(const fault& why) {
+    return why.message + (why.detail.empty() ? "" : " (" + why.detail + ")");
   }
 
   template <class Change>

@@ -17,8 +17,6 @@ struct publisher_options {
   /// librdkafka's: `bootstrap.servers`, security, time-outs.
   properties client;
   topic_names topics;
-  /// For topics of events that are made: Kafka's own names.
-  properties topic_config = {{"retention.ms", "7776000000"}};  // 90 days
   /// One for each deployment, for ever: it fences the predecessor.
   std::string transactional_id = "better-compute-publisher";
   std::string source;             // the deployment, in `ce_source`

@@ -53,7 +53,7 @@ result<std::optional<control_record>> read_fitting(
 result<void> publisher_session::look(const publisher_options& options,
                                      cluster& brokers, journal& store,
                                      const keep_going& go_on) {
-  BC_TRYV(brokers.ensure(options.topics.plans(options.topic_config), go_on));
+  BC_TRYV(brokers.ensure(options.topics.plans(), go_on));
   BC_TRY(known, incarnations::load(store));
   BC_TRYV(read_fitting(options, brokers, store, known, go_on));
   return ok();
@@ -62,7 +62,7 @@ result<void> publisher_session::look(const publisher_options& options,
 result<std::unique_ptr<publisher_session>> publisher_session::open(
     const publisher_options& options, cluster& brokers, journal& store,
     publisher_memory& memory, const keep_going& go_on) {
-  BC_TRYV(brokers.ensure(options.topics.plans(options.topic_config), go_on));
+  BC_TRYV(brokers.ensure(options.topics.plans(), go_on));
   BC_TRY(known, incarnations::load(store));
   std::unique_ptr<publisher_session> s{
       new publisher_session(options, std::move(known), memory, go_on)};
@@ -72,7 +72,7 @@ result<std::unique_ptr<publisher_session>> publisher_session::open(
   // topic says stays true until this session writes to it.
   BC_TRYV(s->producer_->init_transactions(go_on));
   std::vector<std::string> topics;
-  for (const auto& plan : options.topics.plans({}))
+  for (const auto& plan : options.topics.plans())
     topics.push_back(plan.name);
   s->producer_->look_up(topics);
   BC_TRY(last, read_fitting(options, brokers, store, s->known_, go_on));

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "events/incarnations.hpp"
 #include "events/kafka/control.hpp"
-#include "events/kafka/incarnations.hpp"
 #include "events/kafka/producer.hpp"
 #include "events/kafka/publisher.hpp"
 

@@ -13,7 +13,7 @@ constexpr std::size_t page = 500;
 
 result<std::int32_t> prepare_topic(const backfill_options& o, cluster& brokers,
                                    const keep_going& go_on) {
-  for (const auto& plan : o.topics.plans({}))
+  for (const auto& plan : o.topics.plans())
     if (plan.name == o.topic)
       return fail(errc::invalid_input,
                   o.topic + " is one of the deployment's own topics", "/topic");
@@ -63,20 +63,12 @@ result<std::uint64_t> send_page(const backfill_options& o, producer& out,
   return sent;
 }
 
-result<std::uint64_t> last_start(journal& store) {
-  std::uint64_t version = 0, position = 0;
-  for (;;) {
-    BC_TRY(rows, store.read_stream("journal", version, 100));
-    if (rows.empty())
-      break;
-    version = rows.back().version;
-    position = rows.back().position;
-  }
-  if (position == 0)
+result<std::uint64_t> last_start(const incarnations& known) {
+  if (known.last_start() == 0)
     return fail(errc::invalid_state,
                 "the journal never began another incarnation; after a restore "
                 "run first: better-compute journal new-incarnation");
-  return position;
+  return known.last_start();
 }
 
 // INVALID_STATE unless the publisher halts on what Kafka says was published.
@@ -93,7 +85,7 @@ result<void> must_not_fit(const publisher_options& o, cluster& brokers,
   return fits.error().code == errc::invalid_state ? ok() : fits;
 }
 
-result<std::uint64_t> place_to_resume(journal& store,
+result<std::uint64_t> place_to_resume(const incarnations& known,
                                       const std::optional<control_record>& last,
                                       std::optional<std::uint64_t> given) {
   if (!given && !last)
@@ -101,7 +93,7 @@ result<std::uint64_t> place_to_resume(journal& store,
                 "Kafka has no record of how far the journal was published: "
                 "give the position of the last event in the topics");
   if (!given) {
-    BC_TRY(start, last_start(store));
+    BC_TRY(start, last_start(known));
     given = start - 1;
   }
   if (*given < 1)
@@ -158,7 +150,7 @@ result<control_record> resume_after(const publisher_options& o, journal& store,
   BC_TRY(last,
          read_control(*brokers, o.topics.control(), o.transactional_id, go_on));
   BC_TRYV(must_not_fit(o, *brokers, store, known, last, go_on));
-  BC_TRY(after, place_to_resume(store, last, position));
+  BC_TRY(after, place_to_resume(known, last, position));
   BC_TRY(rows, store.read_all(after - 1, 1));
   if (rows.empty())
     return fail(errc::invalid_input,

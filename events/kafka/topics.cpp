@@ -6,6 +6,12 @@
 
 namespace bc::events::kafka {
 
+namespace {
+
+constexpr auto events_kept_ms = "7776000000";  // 90 days
+
+}  // namespace
+
 std::string topic_names::events(std::string_view type) const {
   return events_by == layout::type ? std::string{type} : prefix + ".events";
 }
@@ -32,10 +38,11 @@ std::vector<std::string> topic_names::event_topics() const {
   return out;
 }
 
-std::vector<topic_plan> topic_names::plans(const properties& config) const {
+std::vector<topic_plan> topic_names::plans() const {
   std::vector<topic_plan> out;
   for (auto& topic : event_topics())
-    out.push_back({std::move(topic), partitions, config});
+    out.push_back(
+        {std::move(topic), partitions, {{"retention.ms", events_kept_ms}}});
   // Only the last control record counts; what was parked and what was signed
   // is kept until an operator removes it.
   out.push_back({control(), 1, {{"cleanup.policy", "compact"}}});

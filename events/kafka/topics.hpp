@@ -30,8 +30,8 @@ struct topic_names {
 
   /// All topics of events, once each.
   [[nodiscard]] std::vector<std::string> event_topics() const;
-  /// Every topic; `config` is for those of events.
-  [[nodiscard]] std::vector<topic_plan> plans(const properties& config) const;
+  /// Every topic.
+  [[nodiscard]] std::vector<topic_plan> plans() const;
 };
 
 /// INVALID_CONFIG for a prefix Kafka does not take or a number of partitions

@@ -14,6 +14,7 @@ namespace bc::events::kafka {
 namespace {
 
 constexpr std::size_t page = 1'000;
+constexpr std::size_t most_findings = 100;
 
 struct event_id {
   std::string incarnation;
@@ -75,7 +76,7 @@ class verification {
 
   void found(finding::kind what, std::uint64_t position, std::string text) {
     ++report_.faults;
-    if (report_.findings.size() < options_.max_findings)
+    if (report_.findings.size() < most_findings)
       report_.findings.push_back({what, position, std::move(text)});
   }
 

@@ -17,7 +17,6 @@ struct verify_options {
   topic_names topics;
   std::string transactional_id = "better-compute-publisher";
   std::string source;  // empty: the one that the first event names
-  std::size_t max_findings = 100;
 };
 
 /// One thing that is wrong.
@@ -38,7 +37,7 @@ struct verify_report {
   std::uint64_t parked = 0;     // of these, too large for Kafka
   std::uint64_t abandoned = 0;  // published before the journal was restored
   std::uint64_t faults = 0;
-  std::vector<finding> findings;  // the first ones
+  std::vector<finding> findings;  // the first hundred
 };
 
 /// Compares the topics with the journal: every public event up to the

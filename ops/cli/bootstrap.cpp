@@ -1,6 +1,6 @@
 #include "ops/cli/commands.hpp"
+#include "ops/cli/store.hpp"
 #include "ops/serve/first_start.hpp"
-#include "ops/store/store.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -49,17 +49,13 @@ void add_bootstrap(CLI::App& app, context& ctx) {
       "bootstrap",
       "Make the root tenant and its first credential in a store that has none");
   auto o = std::make_shared<bootstrap_options>();
-  add_text(*c, "--store", o->store,
-           "The store: postgres://USER@HOST/NAME or sqlite:PATH")
-      ->envname("BETTER_COMPUTE_STORE")
-      ->required();
+  add_store_option(*c, o->store)->required();
   add_text(*c, "--out", o->file, "New file (0600) for the credential")
       ->required();
   c->add_flag("--again", o->again,
               "When every root credential is lost: make one more, which is an "
               "event; then revoke the lost ones");
-  c->add_option("--output", ctx.output, "table or json")
-      ->check(CLI::IsMember({"table", "json"}));
+  add_output_option(*c, ctx);
   c->callback([&ctx, o] {
     auto tenant = bootstrap(*o);
     if (!tenant)

@@ -98,6 +98,10 @@ void add_server_options(CLI::App& command, context& ctx) {
       .add_option("--ca-file", ctx.ca_file,
                   "PEM of the CA the API's certificate is from")
       ->envname("BETTER_COMPUTE_CA_FILE");
+  add_output_option(command, ctx);
+}
+
+void add_output_option(CLI::App& command, context& ctx) {
   command.add_option("--output", ctx.output, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();

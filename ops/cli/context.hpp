@@ -42,6 +42,9 @@ struct context {
 void add_server_options(CLI::App& command, context& ctx);
 void add_tenant_option(CLI::App& command, context& ctx);
 
+/// Adds --output alone, for a command that talks to no server.
+void add_output_option(CLI::App& command, context& ctx);
+
 /// An option that, when given, holds some text: a shell variable that was not
 /// set must not count as an option left out.
 CLI::Option* add_text(CLI::App& command, const std::string& name,

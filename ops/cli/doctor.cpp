@@ -1,8 +1,10 @@
 #include "ops/cli/doctor.hpp"
 
-#include "events/kafka/topics.hpp"
 #include "ops/cli/commands.hpp"
+#include "ops/cli/layered.hpp"
+#include "ops/cli/store.hpp"
 #include "ops/serve/config.hpp"
+#include "ops/serve/publishing.hpp"
 #include "pki/bundle.hpp"
 
 #include <CLI/CLI.hpp>
@@ -16,44 +18,41 @@ namespace {
 
 constexpr seconds a_day{86'400};
 
+bool is_needed(const serve::option& o) {
+  return o.key == "store" || o.key == "secret_file" || o.key == "gateway.url" ||
+         o.key == "source" || o.key.starts_with("kafka.");
+}
+
 struct doctor_options {
   patient who;
-  std::string config;
   std::string kafka;
+  serve::serve_config config;
+  layered from{serve::options_of(config), is_needed};
 };
 
 result<void> add_kafka(patient& p, const serve::serve_config& c) {
   if (c.kafka_brokers.empty())
     return ok();
-  if (!c.kafka_properties_file.empty()) {
-    BC_TRY(more, events::kafka::read_properties(c.kafka_properties_file));
-    p.kafka = std::move(more);
-  }
-  p.kafka.insert(c.kafka_properties.begin(), c.kafka_properties.end());
-  p.kafka["bootstrap.servers"] = c.kafka_brokers;
-  events::kafka::topic_names names;
-  names.prefix = c.kafka_prefix;
-  if (c.kafka_layout == "type")
-    names.events_by = events::kafka::layout::type;
-  p.topics = names.event_topics();
-  p.topics.push_back(names.control());
+  BC_TRY(publisher, serve::publisher_of(c));
+  p.kafka = std::move(publisher.client);
+  p.topics = publisher.topics.event_topics();
+  p.topics.push_back(publisher.topics.control());
   return ok();
 }
 
 // What the flags leave open comes from the server's configuration.
-result<void> add_config(patient& p, const std::string& file) {
-  serve::serve_config c;
-  auto options = serve::options_of(c);
-  auto over = serve::from_environment(options);
-  BC_TRYV(serve::read_options(options, file, over));
+result<void> add_config(doctor_options& o) {
+  BC_TRYV(o.from.read());
   auto take = [](std::string& into, const std::string& from) {
     if (into.empty())
       into = from;
   };
-  take(p.store_url, c.store);
-  take(p.secret_file, c.secret_file);
-  take(p.gateway_url, c.gateway_url);
-  return p.kafka.empty() ? add_kafka(p, c) : ok();
+  take(o.who.store_url, o.config.store);
+  take(o.who.secret_file, o.config.secret_file);
+  take(o.who.gateway_url, o.config.gateway_url);
+  if (!o.kafka.empty())
+    o.config.kafka_brokers = o.kafka;
+  return add_kafka(o.who, o.config);
 }
 
 void show(const context& ctx, const findings& all) {
@@ -81,12 +80,9 @@ void show(const context& ctx, const findings& all) {
   std::cout << out.end_array().end_object().str() << "\n";
 }
 
-void examine(context& ctx, doctor_options o) {
-  if (!o.kafka.empty())
-    o.who.kafka["bootstrap.servers"] = o.kafka;
-  if (!o.config.empty())
-    if (auto read = add_config(o.who, o.config); !read)
-      return report(ctx, read.error(), usage);
+void examine(context& ctx, doctor_options& o) {
+  if (auto read = add_config(o); !read)
+    return report(ctx, read.error(), usage);
   system_clock time;
   std::shared_ptr<const pki::key_bundle> keys;
   auto all = examine_store(o.who, time, keys);
@@ -116,16 +112,16 @@ std::string_view verdict_text(verdict v) {
   return "failed";
 }
 
-finding expiry_finding(const std::string& check, const std::string& whose,
-                       time_point not_after, time_point now, seconds early) {
-  auto until = to_rfc3339(not_after);
-  if (now >= not_after)
-    return {check, verdict::failed, "the " + whose + " ended at " + until,
-            "replace it"};
-  auto days = std::chrono::duration_cast<seconds>(not_after - now) / a_day;
-  auto text = "the " + whose + " ends at " + until + ", in " +
+finding expiry_finding(const serve::dated_certificate& c, time_point now) {
+  constexpr auto* check = "certificates";
+  auto until = to_rfc3339(c.not_after);
+  if (now >= c.not_after)
+    return {check, verdict::failed,
+            "the " + c.name + " certificate ended at " + until, "replace it"};
+  auto days = std::chrono::duration_cast<seconds>(c.not_after - now) / a_day;
+  auto text = "the " + c.name + " certificate ends at " + until + ", in " +
               std::to_string(days) + " days";
-  if (not_after - now > early)
+  if (c.not_after - now > c.early)
     return {check, verdict::ok, text, {}};
   return {check, verdict::warning, text, "replace it before then"};
 }
@@ -136,11 +132,8 @@ void add_doctor(CLI::App& app, context& ctx) {
       "Look at a deployment and say what is wrong; changes nothing, exits 1 "
       "when a check failed");
   auto o = std::make_shared<doctor_options>();
-  add_text(*c, "--config", o->config,
-           "The server's TOML file, for what is not given here");
-  add_text(*c, "--store", o->who.store_url,
-           "The store: postgres://USER@HOST/NAME or sqlite:PATH")
-      ->envname("BETTER_COMPUTE_STORE");
+  o->from.add_file(*c);
+  add_store_option(*c, o->who.store_url);
   add_text(*c, "--secret-file", o->who.secret_file,
            "File with the deployment's secret; else BETTER_COMPUTE_SECRET")
       ->envname("BETTER_COMPUTE_SECRET_FILE");
@@ -153,10 +146,9 @@ void add_doctor(CLI::App& app, context& ctx) {
            "A gateway as machines reach it, https://HOST[:PORT]");
   add_text(*c, "--serving-ca-pin", o->who.serving_ca_pin,
            "Pin of the gateway's CA; else from the keys in the store");
-  add_text(*c, "--kafka", o->kafka, "Kafka brokers, HOST:PORT,…");
-  c->add_option("--output", ctx.output, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
+  add_text(*c, "--kafka", o->kafka,
+           "Kafka brokers, HOST:PORT,…, in place of the configuration's");
+  add_output_option(*c, ctx);
   c->callback([&ctx, o] { examine(ctx, *o); });
 }
 

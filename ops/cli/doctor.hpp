@@ -2,14 +2,11 @@
 
 #include "base/clock.hpp"
 #include "events/kafka/properties.hpp"
+#include "ops/serve/expiry.hpp"
 
 #include <memory>
 #include <string>
 #include <vector>
-
-namespace bc::pki {
-struct key_bundle;
-}
 
 /// `better-compute doctor`: looks at a deployment from the outside, changes
 /// nothing, and says what to do.
@@ -48,11 +45,8 @@ struct patient {
 /// The API, the gateway by its pin, Kafka.
 [[nodiscard]] findings examine_network(const patient& p, const clock& time);
 
-/// How long until a certificate ends: failed when over, a warning from
-/// `early` before.
-[[nodiscard]] finding expiry_finding(const std::string& check,
-                                     const std::string& whose,
-                                     time_point not_after, time_point now,
-                                     seconds early);
+/// How long until a certificate ends: failed when over, a warning when early.
+[[nodiscard]] finding expiry_finding(const serve::dated_certificate& c,
+                                     time_point now);
 
 }  // namespace bc::cli

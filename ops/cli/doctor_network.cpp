@@ -10,8 +10,6 @@ namespace {
 
 constexpr int http_ok = 200;
 constexpr int http_bad_request = 400;
-// Server certificates last 90 days.
-constexpr seconds early_for_server{14 * 86'400};
 // What no join service can take for a join: it is answered and leaves no trace.
 constexpr std::string_view no_join = "{}";
 
@@ -69,10 +67,9 @@ void look_at_gateway(findings& out, const patient& p, const clock& time) {
         {check, verdict::ok, p.gateway_url + " reaches a join service", {}});
   if (reply.chain.empty())
     return;
-  if (auto leaf = pki::parse_certificate(reply.chain.front()))
-    out.push_back(expiry_finding("certificates", "gateway certificate",
-                                 leaf.value().not_after, time.now(),
-                                 early_for_server));
+  if (auto leaf =
+          serve::dated("gateway", pki::certificate_pem(reply.chain.front())))
+    out.push_back(expiry_finding(leaf.value(), time.now()));
 }
 
 finding look_at_kafka(const patient& p) {

@@ -16,8 +16,6 @@ namespace {
 constexpr milliseconds small_offset{1'000};
 // Beyond this a daemon's proof is out of its window.
 constexpr milliseconds great_offset{60'000};
-// Certificate authorities last ten years; replacing one takes planning.
-constexpr seconds early_for_ca{90 * 86'400};
 constexpr std::uint64_t small_lag = 1'000;
 
 using connection_ptr = std::unique_ptr<sql::connection>;
@@ -39,15 +37,22 @@ finding skipped(const char* check, std::string why) {
   return {check, verdict::skipped, std::move(why), {}};
 }
 
+// By which what expires is judged; an SQLite store goes by this machine's.
+result<time_point> store_time(sql::connection& db, const clock& time) {
+  if (db.kind() == sql::dialect::sqlite)
+    return time.now();
+  BC_TRY(s, db.prepare("select store_now_ms()"));
+  BC_TRY(row, s.step());
+  if (!row)
+    return fail(errc::internal, "the store has no clock");
+  return from_millis(s.number(0));
+}
+
 // Between two looks at the local clock, so that a slow answer is no offset.
 result<milliseconds> clock_offset(sql::connection& db, const clock& time) {
   auto before = time.now();
-  BC_TRY(s, db.prepare("select store_now_ms()"));
-  BC_TRY(row, s.step());
+  BC_TRY(stored, store_time(db, time));
   auto after = time.now();
-  if (!row)
-    return fail(errc::internal, "the store has no clock");
-  auto stored = time_point{milliseconds{s.number(0)}};
   if (stored < before)
     return std::chrono::duration_cast<milliseconds>(stored - before);
   if (stored > after)
@@ -85,9 +90,10 @@ result<finding> read_lease(sql::connection& db, const clock& time) {
   if (!row)
     return finding{"lease", verdict::warning, "nobody ever held the lease",
                    advice};
-  auto left = s.number(2) - to_millis(time.now());
   auto who = s.text(0) + " (epoch " + std::to_string(s.number(1)) + ")";
-  if (left > 0)
+  auto ends = from_millis(s.number(2));
+  BC_TRY(now, store_time(db, time));
+  if (now < ends)
     return finding{"lease", verdict::ok, "held by " + who, {}};
   return finding{"lease", verdict::warning,
                  "nobody holds the lease; last was " + who, advice};
@@ -153,8 +159,9 @@ std::shared_ptr<const pki::key_bundle> look_at_keys(findings& out,
     return nullptr;
   }
   if (!keys.value()) {
-    out.push_back({check, verdict::failed, "the store has no keys",
-                   "run: better-compute pki init --store URL"});
+    out.push_back(
+        {check, verdict::failed, "the store has no keys",
+         "run: better-compute pki init --trust-domain NAME --store URL"});
     return nullptr;
   }
   out.push_back({check,
@@ -166,19 +173,11 @@ std::shared_ptr<const pki::key_bundle> look_at_keys(findings& out,
 
 void look_at_authorities(findings& out, const pki::key_bundle& keys,
                          const clock& time) {
-  const std::pair<const char*, const pki::issuer*> all[] = {
-      {"node CA", &keys.node_ca},
-      {"serving CA", &keys.serving_ca},
-      {"internal CA", &keys.internal_ca},
-      {"join-signing certificate", &keys.join_signing}};
-  for (const auto& [name, who] : all) {
-    auto read = pki::parse_certificate(who->certificate);
-    if (!read)
-      out.push_back(failed("certificates", read.error(), {}));
-    else
-      out.push_back(expiry_finding("certificates", name, read.value().not_after,
-                                   time.now(), early_for_ca));
-  }
+  auto all = serve::dated(keys);
+  if (!all)
+    return out.push_back(failed("certificates", all.error(), {}));
+  for (const auto& one : all.value())
+    out.push_back(expiry_finding(one, time.now()));
 }
 
 void look_into(findings& out, const store::location& where, const clock& time,

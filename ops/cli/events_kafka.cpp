@@ -3,15 +3,13 @@
 #include "events/kafka/repair.hpp"
 #include "events/kafka/verify.hpp"
 #include "ops/cli/context.hpp"
+#include "ops/cli/layered.hpp"
 #include "ops/serve/config.hpp"
-#include "ops/serve/options.hpp"
 #include "ops/serve/publishing.hpp"
 #include "ops/store/store.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 
@@ -24,50 +22,29 @@ namespace kafka = events::kafka;
 constexpr std::int64_t most_positions = 1'000'000'000'000'000;
 const kafka::keep_going always = [] { return true; };
 
-// The settings of the server that these commands need: from its file, its
-// environment, or flags of the same names.
+bool is_needed(const serve::option& o) {
+  return o.key == "store" || o.key == "source" || o.key.starts_with("kafka.");
+}
+
+// The settings of the server that these commands need, by the same names.
 struct settings {
   serve::serve_config config;
-  std::vector<serve::option> options;
-  std::vector<std::string> flags;
-  std::string file;
+  layered from{serve::options_of(config), is_needed};
 };
 using settings_ptr = std::shared_ptr<settings>;
 
-bool is_needed(const serve::option& o) {
-  return (o.key == "store" || o.key == "source" ||
-          o.key.starts_with("kafka.")) &&
-         serve::has_flag(o);
-}
-
 settings_ptr add_settings(CLI::App& c) {
   auto s = std::make_shared<settings>();
-  s->options = serve::options_of(s->config);
-  s->flags.resize(s->options.size());
-  c.add_option("--config", s->file,
-               "The server's TOML file; the environment and these flags stand "
-               "over it")
-      ->envname("BETTER_COMPUTE_CONFIG");
-  for (std::size_t i = 0; i < s->options.size(); ++i)
-    if (is_needed(s->options[i]))
-      c.add_option(serve::flag_of(s->options[i].key), s->flags[i],
-                   s->options[i].help + " [" +
-                       serve::variable_of(s->options[i].key) + "]");
+  s->from.add_file(c);
+  s->from.add_flags(c);
   return s;
 }
 
-result<void> read(const CLI::App& c, settings& s) {
-  auto over = serve::from_environment(s.options);
-  for (std::size_t i = 0; i < s.options.size(); ++i) {
-    auto name = serve::flag_of(s.options[i].key);
-    if (is_needed(s.options[i]) && c.count(name) > 0)
-      over.push_back({s.options[i].key, s.flags[i], name});
-  }
-  BC_TRYV(serve::read_options(s.options, s.file, over));
+result<void> read(const settings& s) {
+  BC_TRYV(s.from.read());
   if (s.config.store.empty())
     return fail(errc::invalid_config,
-                "store is missing: give --store or "
-                "--config");
+                "store is missing: give --store or --config");
   if (s.config.kafka_brokers.empty())
     return fail(errc::invalid_config,
                 "kafka.brokers is missing: give --kafka-brokers or --config");
@@ -81,8 +58,8 @@ void report_outcome(context& ctx, const fault& f) {
 // The journal for reading and the publisher's options; then `work`, whose
 // fault is reported.
 template <class Work>
-void with_journal(context& ctx, const CLI::App& c, settings& s, Work work) {
-  if (auto done = read(c, s); !done)
+void with_journal(context& ctx, const settings& s, Work work) {
+  if (auto done = read(s); !done)
     return report(ctx, done.error(), usage);
   auto options = serve::publisher_of(s.config);
   if (!options)
@@ -137,32 +114,26 @@ void show(const context& ctx, const kafka::verify_report& r) {
   std::cout << (r.faults == 0 ? "clean\n" : "NOT clean\n");
 }
 
-void add_output(CLI::App& c, context& ctx) {
-  c.add_option("--output", ctx.output, "table or json")
-      ->check(CLI::IsMember({"table", "json"}));
-}
-
 void add_verify(CLI::App& group, context& ctx) {
   auto* c = group.add_subcommand("verify",
                                  "Compare the topics in Kafka with the "
                                  "journal: what is missing, repeated, "
                                  "altered or out of order");
   auto s = add_settings(*c);
-  add_output(*c, ctx);
-  c->callback([&ctx, c, s] {
-    with_journal(ctx, *c, *s,
-                 [&](const auto& p, auto& journal) -> result<void> {
-                   kafka::verify_options o;
-                   o.client = p.client;
-                   o.topics = p.topics;
-                   o.transactional_id = p.transactional_id;
-                   o.source = p.source;
-                   BC_TRY(report, kafka::verify_published(o, journal, always));
-                   show(ctx, report);
-                   if (report.faults > 0)
-                     ctx.exit_code = refused;
-                   return ok();
-                 });
+  add_output_option(*c, ctx);
+  c->callback([&ctx, s] {
+    with_journal(ctx, *s, [&](const auto& p, auto& journal) -> result<void> {
+      kafka::verify_options o;
+      o.client = p.client;
+      o.topics = p.topics;
+      o.transactional_id = p.transactional_id;
+      o.source = p.source;
+      BC_TRY(report, kafka::verify_published(o, journal, always));
+      show(ctx, report);
+      if (report.faults > 0)
+        ctx.exit_code = refused;
+      return ok();
+    });
   });
 }
 
@@ -181,30 +152,29 @@ void add_backfill(CLI::App& group, context& ctx) {
              "First position of the journal; else its first event");
   add_number(*c, "--to", *to, 1, most_positions,
              "Last position; else the journal's head");
-  add_output(*c, ctx);
+  add_output_option(*c, ctx);
   c->callback([=, &ctx] {
-    with_journal(
-        ctx, *c, *s, [&](const auto& p, auto& journal) -> result<void> {
-          kafka::backfill_options o;
-          o.client = p.client;
-          o.topics = p.topics;
-          o.source = p.source;
-          o.topic = *topic;
-          o.from = static_cast<std::uint64_t>(*from);
-          o.to = static_cast<std::uint64_t>(*to);
-          BC_TRY(sent, kafka::backfill(o, journal, always));
-          if (ctx.json())
-            std::cout << json::writer{}
-                             .begin_object()
-                             .field("topic", o.topic)
-                             .field("published", sent)
-                             .end_object()
-                             .str()
-                      << "\n";
-          else
-            std::cout << sent << " events published to " << o.topic << "\n";
-          return ok();
-        });
+    with_journal(ctx, *s, [&](const auto& p, auto& journal) -> result<void> {
+      kafka::backfill_options o;
+      o.client = p.client;
+      o.topics = p.topics;
+      o.source = p.source;
+      o.topic = *topic;
+      o.from = static_cast<std::uint64_t>(*from);
+      o.to = static_cast<std::uint64_t>(*to);
+      BC_TRY(sent, kafka::backfill(o, journal, always));
+      if (ctx.json())
+        std::cout << json::writer{}
+                         .begin_object()
+                         .field("topic", o.topic)
+                         .field("published", sent)
+                         .end_object()
+                         .str()
+                  << "\n";
+      else
+        std::cout << sent << " events published to " << o.topic << "\n";
+      return ok();
+    });
   });
 }
 
@@ -219,29 +189,28 @@ void add_resume(CLI::App& group, context& ctx) {
   add_number(*c, "--after", *after, 1, most_positions,
              "Go on after this position; else after the last one before the "
              "new incarnation");
-  add_output(*c, ctx);
+  add_output_option(*c, ctx);
   c->callback([=, &ctx] {
-    with_journal(
-        ctx, *c, *s, [&](const auto& p, auto& journal) -> result<void> {
-          BC_TRY(next,
-                 kafka::resume_after(
-                     p, journal,
-                     *after ? std::optional{static_cast<std::uint64_t>(*after)}
-                            : std::nullopt,
-                     always));
-          if (ctx.json())
-            std::cout << json::writer{}
-                             .begin_object()
-                             .field("position", next.position)
-                             .field("incarnation", next.incarnation)
-                             .end_object()
-                             .str()
-                      << "\n";
-          else
-            std::cout << "the publisher goes on after position "
-                      << next.position << "\n";
-          return ok();
-        });
+    with_journal(ctx, *s, [&](const auto& p, auto& journal) -> result<void> {
+      BC_TRY(next,
+             kafka::resume_after(
+                 p, journal,
+                 *after ? std::optional{static_cast<std::uint64_t>(*after)}
+                        : std::nullopt,
+                 always));
+      if (ctx.json())
+        std::cout << json::writer{}
+                         .begin_object()
+                         .field("position", next.position)
+                         .field("incarnation", next.incarnation)
+                         .end_object()
+                         .str()
+                  << "\n";
+      else
+        std::cout << "the publisher goes on after position " << next.position
+                  << "\n";
+      return ok();
+    });
   });
 }
 

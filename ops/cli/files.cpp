@@ -25,6 +25,10 @@ result<void> write_all(int fd, std::string_view content,
       return fail(errc::unavailable, why(path, "cannot write"));
     content.remove_prefix(static_cast<std::size_t>(n));
   }
+  return ok();
+}
+
+result<void> flush(int fd, const std::string& path) {
   if (::fsync(fd) != 0 && errno != EINVAL)
     return fail(errc::unavailable, why(path, "cannot flush"));
   return ok();
@@ -98,8 +102,13 @@ new_secret_file::~new_secret_file() {
   ::unlink(path_.c_str());
 }
 
+result<void> new_secret_file::write(std::string_view content) {
+  return write_all(fd_, content, path_);
+}
+
 result<void> new_secret_file::keep(std::string_view content) {
-  BC_TRYV(write_all(fd_, content, path_));
+  BC_TRYV(write(content));
+  BC_TRYV(flush(fd_, path_));
   ::close(std::exchange(fd_, -1));
   return ok();
 }
@@ -151,6 +160,8 @@ result<void> write_file(const std::string& path, std::string_view content) {
   if (fd < 0)
     return fail(errc::invalid_config, why(temporary, "cannot create"));
   auto written = write_all(fd, content, temporary);
+  if (written)
+    written = flush(fd, temporary);
   ::close(fd);
   BC_TRYV(std::move(written));
   if (::rename(temporary.c_str(), path.c_str()) != 0)

@@ -18,7 +18,8 @@ class new_secret_file {
   new_secret_file& operator=(new_secret_file&&) = delete;
   ~new_secret_file();
 
-  /// Writes, flushes to disk and keeps the file.
+  [[nodiscard]] result<void> write(std::string_view content);
+  /// Writes the last of it, flushes to disk and keeps the file.
   [[nodiscard]] result<void> keep(std::string_view content);
 
  private:

@@ -14,8 +14,16 @@ namespace {
 
 gateway_file public_file(std::string name, std::string role,
                          std::string purpose, const std::string& pem) {
-  return {std::move(name), std::move(role), std::move(purpose),
+  return {std::move(name), std::move(role), std::move(purpose), false,
           secret_bytes{std::string_view{pem}}};
+}
+
+result<void> write(const std::string& path, const gateway_file& f) {
+  BC_TRYV(write_new_secret_file(path, f.content.expose_text()));
+  if (!f.secret && ::chmod(path.c_str(), 0644) != 0)
+    return fail(errc::unavailable,
+                "cannot open " + path + " to others: " + std::strerror(errno));
+  return ok();
 }
 
 }  // namespace
@@ -33,12 +41,12 @@ result<std::vector<gateway_file>> make_gateway_files(
                   "what machines are shown, and its CA",
                   pki::certificate_pem(serving.certificate) +
                       pki::certificate_pem(keys.serving_ca.certificate)));
-  out.push_back({"serving.key", "servingKeyFile", "its private key",
+  out.push_back({"serving.key", "servingKeyFile", "its private key", true,
                  serving.key.pkcs8_pem()});
   out.push_back(public_file("internal.crt", "internalCertificateFile",
                             "what API processes are shown (90 days)",
                             pki::certificate_pem(internal.certificate)));
-  out.push_back({"internal.key", "internalKeyFile", "its private key",
+  out.push_back({"internal.key", "internalKeyFile", "its private key", true,
                  internal.key.pkcs8_pem()});
   out.push_back(public_file(
       "internal-ca.crt", "internalCaFile", "what API processes are checked by",
@@ -62,8 +70,7 @@ result<void> write_gateway_files(const std::string& folder,
   result<void> done = ok();
   for (const auto& f : files)
     if (done)
-      done =
-          write_new_secret_file(folder + "/" + f.name, f.content.expose_text());
+      done = write(folder + "/" + f.name, f);
   if (done)
     return ok();
   for (const auto& f : files)

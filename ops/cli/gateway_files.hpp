@@ -14,6 +14,7 @@ struct gateway_file {
   std::string name;
   std::string role;     // its field in JSON output
   std::string purpose;  // for people
+  bool secret = false;
   secret_bytes content;
 };
 
@@ -24,8 +25,9 @@ struct gateway_file {
     const pki::key_bundle& keys, const std::vector<std::string>& names,
     time_point now);
 
-/// Into a new folder of mode 0700, each 0600; nothing stays behind when one
-/// cannot be written. ALREADY_EXISTS for a folder that is there.
+/// Into a new folder of mode 0700, keys 0600 and the rest 0644, as it is to be
+/// installed; nothing stays behind when one cannot be written. ALREADY_EXISTS
+/// for a folder that is there.
 [[nodiscard]] result<void> write_gateway_files(
     const std::string& folder, const std::vector<gateway_file>& files);
 

@@ -8,83 +8,55 @@
 
 #include <CLI/CLI.hpp>
 
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <iostream>
-#include <unistd.h>
+#include <utility>
 
 namespace bc::cli {
 
 namespace {
 
-// Standard output, or a new file that only its owner can read.
+// Lines for standard output, or for a new file that only its owner can read;
+// an export has millions, so they are written many at once.
 class export_target {
  public:
-  export_target() = default;
-  export_target(const export_target&) = delete;
-  export_target& operator=(const export_target&) = delete;
-  ~export_target() {
-    if (file_ == nullptr)
-      return;
-    std::fclose(file_);
-    ::unlink(path_.c_str());
-  }
-
-  result<void> open(const std::string& path) {
-    int fd = ::open(path.c_str(),
-                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-      return errno == EEXIST
-                 ? fail(errc::already_exists,
-                        path +
-                            " exists; choose a new path, nothing was "
-                            "written")
-                 : fail(errc::invalid_config,
-                        "cannot create " + path + ": " + std::strerror(errno));
-    path_ = path;
-    file_ = ::fdopen(fd, "w");
-    return ok();
-  }
+  explicit export_target(new_secret_file* file) : file_(file) {}
 
   result<void> write(std::string_view line) {
-    auto* out = file_ == nullptr ? stdout : file_;
-    if (std::fwrite(line.data(), 1, line.size(), out) != line.size() ||
-        std::fputc('\n', out) == EOF)
-      return not_written();
-    return ok();
+    waiting_.append(line) += '\n';
+    if (waiting_.size() < enough)
+      return ok();
+    const auto text = std::exchange(waiting_, {});
+    return file_ == nullptr ? print(text) : file_->write(text);
   }
 
   result<void> keep() {
-    auto* out = file_ == nullptr ? stdout : file_;
-    bool written = std::fflush(out) == 0 &&
-                   (file_ == nullptr || ::fsync(::fileno(file_)) == 0);
-    if (!written)
-      return not_written();
-    if (file_ != nullptr)
-      std::fclose(std::exchange(file_, nullptr));
-    return ok();
+    return file_ == nullptr ? print(waiting_) : file_->keep(waiting_);
   }
 
  private:
-  fault not_written() const {
-    return fail(errc::unavailable, "cannot write the export" +
-                                       (path_.empty() ? "" : " to " + path_) +
-                                       ": " + std::strerror(errno));
+  static constexpr std::size_t enough = 64 * 1024;
+
+  static result<void> print(std::string_view text) {
+    if (std::cout << text << std::flush)
+      return ok();
+    return fail(errc::unavailable,
+                "cannot write the export to standard output");
   }
 
-  std::string path_;
-  std::FILE* file_ = nullptr;
+  new_secret_file* file_;  // null: standard output
+  std::string waiting_;
 };
 
 result<events::export_header> export_journal(const std::string& url,
                                              bool with_internal,
                                              const std::string& path) {
   BC_TRY(journal, open_for_reading(url));
-  export_target target;
+  std::optional<new_secret_file> file;
   if (!path.empty()) {
-    BC_TRYV(target.open(path));
+    BC_TRY(made, new_secret_file::create(path));
+    file.emplace(std::move(made));
   }
+  export_target target{file ? &*file : nullptr};
   BC_TRY(header, events::write_export(*journal, with_internal,
                                       [&](std::string_view line) {
                                         return target.write(line);
@@ -108,8 +80,7 @@ void add_verify(CLI::App& group, context& ctx) {
            "The file of the sealed key bundle, where the store has none");
   c->add_flag("--without-secret", o->without_secret,
               "Compare checkpoints without checking who signed them");
-  c->add_option("--output", ctx.output, "table or json")
-      ->check(CLI::IsMember({"table", "json"}));
+  add_output_option(*c, ctx);
   c->footer(
       "A running server's store may be checked too. Exit code 1 and INTERNAL "
       "name the first\nrow that is altered, missing, inserted or out of "
@@ -165,8 +136,7 @@ void add_replay(CLI::App& group, context& ctx) {
            "Up to this position, or this time (2026-11-29T18:00:00Z)");
   c->add_flag("--with-internal", o->with_internal,
               "Show what never leaves otherwise");
-  c->add_option("--output", ctx.output, "table or json")
-      ->check(CLI::IsMember({"table", "json"}));
+  add_output_option(*c, ctx);
   c->footer(
       "  better-compute journal replay --store sqlite:journal.db --stream "
       "jt_…\n"
@@ -210,8 +180,7 @@ void add_new_incarnation(CLI::App& group, context& ctx) {
   auto sure = std::make_shared<bool>(false);
   add_store_option(*c, *url)->required();
   c->add_flag("--yes", *sure, "Do it")->required();
-  c->add_option("--output", ctx.output, "table or json")
-      ->check(CLI::IsMember({"table", "json"}));
+  add_output_option(*c, ctx);
   c->footer(
       "Stop every server first. An event keeps the id it was published with: "
       "those up to here\nthe old incarnation's, those after it the new one's. "

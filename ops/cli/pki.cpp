@@ -6,6 +6,7 @@
 #include "ops/cli/gateway_files.hpp"
 #include "ops/cli/store.hpp"
 #include "ops/serve/first_start.hpp"
+#include "ops/store/append.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -89,16 +90,9 @@ result<void> put_in_store(const store::location& where,
       events::pki_bundle::encode(events::pki_bundle::initialized{
           bundle.trust_domain, pins.serving_ca, pins.join_signing,
           pins.join_encryption, now, sealed})));
-  auto outcomes = opened.journal->append(std::span{&b, 1});
-  if (outcomes) {
-    if (std::holds_alternative<events::appended>(outcomes.value().front()))
-      return ok();
-    return already_there(where);
-  }
-  // The fault can leave the outcome open; the store is asked.
-  BC_TRY(found, opened.journal->outcome(b.id));
-  if (!found)
-    return std::move(outcomes).error();
+  BC_TRY(done,
+         store::append_known(*opened.journal, b, already_there(where)).done);
+  static_cast<void>(done);
   return ok();
 }
 
@@ -170,10 +164,6 @@ void add_pki(CLI::App& app, context& ctx) {
       "pki", "The machine PKI: make it, show its pins, certify gateways");
   group->require_subcommand(1);
   auto at = std::make_shared<place>();
-  auto output = [&](CLI::App* c) {
-    c->add_option("--output", ctx.output, "table or json")
-        ->check(CLI::IsMember({"table", "json"}));
-  };
 
   auto* i = group->add_subcommand("init",
                                   "Make every key of a deployment, sealed with "
@@ -185,7 +175,7 @@ void add_pki(CLI::App& app, context& ctx) {
   add_place(*i, *at, "--out,--bundle",
             "Instead of a store: a new file (0600) for the sealed bundle "
             "[better-compute.bundle]");
-  output(i);
+  add_output_option(*i, ctx);
   i->footer(
       "  better-compute pki init --trust-domain compute.example.com \\\n"
       "    --store postgres://compute@db.example.com/compute");
@@ -196,7 +186,7 @@ void add_pki(CLI::App& app, context& ctx) {
   add_place(*s, *at, "--file,--bundle",
             "Instead of a store: the file of the sealed bundle "
             "[better-compute.bundle]");
-  output(s);
+  add_output_option(*s, ctx);
   s->callback([&ctx, at] {
     if (auto bundle = load(ctx, *at))
       show_pins(ctx, *bundle);
@@ -214,7 +204,7 @@ void add_pki(CLI::App& app, context& ctx) {
   add_place(*g, *at, "--file,--bundle",
             "Instead of a store: the file of the sealed bundle "
             "[better-compute.bundle]");
-  output(g);
+  add_output_option(*g, ctx);
   g->footer(
       "  better-compute pki issue-gateway --name gw-1.example.com \\\n"
       "    --store postgres://compute@db.example.com/compute "

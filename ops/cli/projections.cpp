@@ -46,8 +46,7 @@ void add_projections(CLI::App& app, context& ctx) {
                                   "Make the read models anew from the journal");
   auto url = std::make_shared<std::string>();
   add_store_option(*c, *url)->required();
-  c->add_option("--output", ctx.output, "table or json")
-      ->check(CLI::IsMember({"table", "json"}));
+  add_output_option(*c, ctx);
   c->footer(
       "Lists and gets go on meanwhile. The servers may run on Postgres; on "
       "SQLite stop the\nserver first. Prints the position reached and a "

@@ -55,8 +55,7 @@ void add_migrate(CLI::App& app, context& ctx) {
       "migrate", "Make a store, or bring it to this program's schema");
   auto url = std::make_shared<std::string>();
   add_store_option(*c, *url)->required();
-  c->add_option("--output", ctx.output, "table or json")
-      ->check(CLI::IsMember({"table", "json"}));
+  add_output_option(*c, ctx);
   c->footer(
       "The servers need not stop for Postgres; an SQLite store must not be in "
       "use.\n\n"

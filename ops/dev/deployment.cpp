@@ -6,6 +6,7 @@
 #include "events/streams.hpp"
 #include "ops/cli/files.hpp"
 #include "ops/serve/first_start.hpp"
+#include "ops/store/append.hpp"
 #include "pki/digest.hpp"
 
 #include <cerrno>
@@ -75,9 +76,12 @@ result<secret_bytes> secret_of(const paths& files, bool first_start) {
 }
 
 result<void> append(deployment& d, const events::batch& b) {
-  BC_TRY(outcomes, d.store.journal->append(std::span{&b, 1}));
-  if (!std::holds_alternative<events::appended>(outcomes.front()))
-    return fail(errc::internal, "the store refused the deployment's events");
+  BC_TRY(done,
+         store::append_known(
+             *d.store.journal, b,
+             fail(errc::internal, "the store refused the deployment's events"))
+             .done);
+  static_cast<void>(done);
   return ok();
 }
 

@@ -113,7 +113,7 @@ result<std::unique_ptr<gateway::http_server>> start_api(
     std::size_t connections) {
   serve::listener_options where;
   where.port = static_cast<std::uint16_t>(o.api_port);
-  where.connections = connections;
+  where.connections = std::min(where.connections, connections);
   auto server =
       serve::start_api_listener(std::move(where), plane, std::move(document));
   if (!server)
@@ -126,7 +126,7 @@ result<std::unique_ptr<gateway::http_server>> start_gateway(
     std::shared_ptr<const gateway::tls_identity> identity,
     std::size_t connections) {
   gateway::server_options s;
-  s.max_connections = connections;
+  s.max_connections = std::min(s.max_connections, connections);
   s.port = static_cast<std::uint16_t>(o.gateway_port);
   s.tls = std::move(identity);
   auto server = gateway::http_server::start(

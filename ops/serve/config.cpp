@@ -1,6 +1,7 @@
 #include "ops/serve/config.hpp"
 
 #include "daemon/config.hpp"
+#include "gateway/relay_client.hpp"
 #include "gateway/url.hpp"
 #include "pki/certificate.hpp"
 
@@ -61,13 +62,6 @@ void check_pair(problems& found, const identity_files& files,
   if (files.certificate.empty() != files.key.empty())
     found.push_back(section + ".certificate_file and " + section +
                     ".key_file go together");
-}
-
-bool is_host_and_port(const std::string& text) {
-  return !text.starts_with("https:") &&
-         daemon::parse_gateway_url("https://" + text) &&
-         text.find('/') == std::string::npos &&
-         (text.ends_with(']') ? false : text.find(':') != std::string::npos);
 }
 
 }  // namespace
@@ -182,7 +176,7 @@ result<void> check(const gateway_config& c) {
   if (c.api_addresses.empty())
     need(found, "", "api.addresses");
   for (const auto& a : c.api_addresses)
-    if (!is_host_and_port(a))
+    if (!gateway::parse_api_address(a))
       found.push_back("api.addresses: '" + a + "' is not HOST:PORT");
   return no_problems(found);
 }

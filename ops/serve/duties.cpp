@@ -7,6 +7,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <utility>
+
 namespace bc::serve {
 
 namespace {
@@ -48,8 +50,8 @@ class running_duties final : public duties {
       h.store_problem = projected.error().message;
       h.store_detail = projected.error().detail;
     }
-    if (tailer_)
-      h.parked_streams = tailer_->stats().parked;
+    if (auto parked = options_.store->queries->parked())
+      h.parked_streams = tell(parked.value());
     if (publisher_)
       h.publisher = health_of(publisher_->stats());
   }
@@ -67,6 +69,20 @@ class running_duties final : public duties {
   }
 
  private:
+  // The count, told in the log when it is not what it was.
+  std::uint64_t tell(std::uint64_t parked) {
+    auto before = std::exchange(parked_, parked);
+    if (parked > before)
+      spdlog::error(
+          "read models: {} streams are parked, {} before; `better-compute "
+          "doctor` names one and says what to do",
+          parked, before);
+    else if (parked < before)
+      spdlog::info("read models: {} streams are parked, {} before", parked,
+                   before);
+    return parked;
+  }
+
   [[nodiscard]] std::function<std::optional<std::uint64_t>()> epoch() const {
     return [lease = lease_.get()] { return lease->epoch(); };
   }
@@ -83,6 +99,7 @@ class running_duties final : public duties {
     events::checkpoint_options o;
     o.epoch = epoch();
     o.log = [](std::string_view line) { spdlog::info("{}", line); };
+    o.alarm = [](std::string_view line) { spdlog::error("{}", line); };
     signer_ = events::checkpoint_signer::start(*options_.store->journal,
                                                options_.keys, std::move(o));
   }
@@ -114,6 +131,7 @@ class running_duties final : public duties {
   std::unique_ptr<projections::tailer> tailer_;
   std::unique_ptr<events::checkpoint_signer> signer_;
   std::unique_ptr<events::kafka::publisher> publisher_;
+  std::uint64_t parked_ = 0;  // at the last look
 };
 
 }  // namespace

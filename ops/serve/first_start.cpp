@@ -6,6 +6,7 @@
 #include "events/pki_bundle.hpp"
 #include "events/streams.hpp"
 #include "ops/cli/files.hpp"
+#include "ops/store/append.hpp"
 #include "pki/digest.hpp"
 
 #include <unistd.h>
@@ -27,43 +28,23 @@ fault already_there() {
               "one when all are lost");
 }
 
-enum class written { yes, no, unknown };
-
-struct append_end {
-  written what;
-  fault why;  // unless written
-};
-
-// A fault can leave the outcome open; the store is asked then.
-append_end append_once(events::journal& store, const events::batch& b) {
-  auto outcomes = store.append(std::span{&b, 1});
-  if (outcomes) {
-    if (std::holds_alternative<events::appended>(outcomes.value().front()))
-      return {written::yes, {}};
-    return {written::no, already_there()};
-  }
-  auto found = store.outcome(b.id);
-  if (!found)
-    return {written::unknown, outcomes.error()};
-  return {found.value() ? written::yes : written::no, outcomes.error()};
-}
-
 // The file first: a credential that nobody could read would be lost. It stays
 // unless it is certain that the batch was not written.
-result<void> append_with_file(events::journal& store, const events::batch& b,
+result<void> append_with_file(events::journal& journal, const events::batch& b,
                               const std::string& file,
                               const secret_bytes& credential,
                               std::string_view when_unknown) {
   BC_TRYV(cli::write_new_secret_file(file, credential.expose_text()));
-  auto end = append_once(store, b);
-  if (end.what == written::yes)
+  auto [done, known] = store::append_known(journal, b, already_there());
+  if (done)
     return ok();
-  if (end.what == written::no)
+  auto why = std::move(done).error();
+  if (known)
     ::unlink(file.c_str());
   else
-    end.why.message += "; whether the credential in " + file +
-                       " counts is not known: " + std::string{when_unknown};
-  return end.why;
+    why.message += "; whether the credential in " + file +
+                   " counts is not known: " + std::string{when_unknown};
+  return why;
 }
 
 }  // namespace

@@ -33,6 +33,17 @@ result<gateway::relay_client_options> relay_options(const gateway_config& c) {
   return o;
 }
 
+// What was configured, unless the process may not open so many.
+std::size_t connections_of(const gateway_config& c) {
+  const auto wanted = static_cast<std::size_t>(c.connections);
+  const auto allowed = raise_connection_limit(1);
+  if (allowed < wanted)
+    spdlog::warn(
+        "limits.connections is {}, but the limit on open files allows {}",
+        wanted, allowed);
+  return std::min(wanted, allowed);
+}
+
 result<gateway::gateway_options> options_from(const gateway_config& c) {
   gateway::gateway_options o;
   o.address = c.listen.address;
@@ -45,8 +56,7 @@ result<gateway::gateway_options> options_from(const gateway_config& c) {
   o.relay = std::move(relay);
   o.joins.per_second = static_cast<double>(c.requests_per_second);
   o.joins.burst = static_cast<double>(c.request_burst);
-  o.max_connections = std::min(static_cast<std::size_t>(c.connections),
-                               raise_connection_limit(1));
+  o.max_connections = connections_of(c);
   o.max_connections_per_peer =
       static_cast<std::size_t>(c.connections_per_address);
   o.io_threads = static_cast<int>(c.threads);

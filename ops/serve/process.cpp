@@ -20,7 +20,6 @@ namespace {
 // For the store, the log and what libraries open.
 constexpr rlim_t own_descriptors = 128;
 constexpr std::size_t fewest_connections = 16;
-constexpr std::size_t most_connections = 4096;
 constexpr std::size_t unknown_limit_connections = 256;
 
 }  // namespace
@@ -102,7 +101,7 @@ std::size_t raise_connection_limit(std::size_t listeners) {
   auto spare = files.rlim_cur - std::min(files.rlim_cur, own_descriptors);
   auto each =
       static_cast<std::size_t>(spare) / std::max<std::size_t>(listeners, 1);
-  return std::clamp(each, fewest_connections, most_connections);
+  return std::max(each, fewest_connections);
 }
 
 void keep_secrets_out_of_dumps() {

@@ -30,7 +30,8 @@ class stop_signals {
 };
 
 /// While one lives, SIGINT and SIGTERM end the process at once: whoever starts
-/// has taken nothing yet, and may be waiting for a store that hangs.
+/// may be waiting for a store that hangs, and has answered nobody yet. A lease
+/// that it took by then runs out by itself.
 class stop_while_starting {
  public:
   stop_while_starting();
@@ -53,7 +54,7 @@ void stop_within(seconds limit);
 void log_to_standard_error(std::string_view level);
 
 /// Raises the soft limit on descriptors as far as it goes, and answers how
-/// many connections each of `listeners` may hold.
+/// many connections it allows each of `listeners`.
 [[nodiscard]] std::size_t raise_connection_limit(std::size_t listeners);
 
 /// No core file, and no other process of this user may look into this one.

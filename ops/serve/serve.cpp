@@ -114,7 +114,7 @@ result<void> start_listeners(process& p, const serve_config& c,
   where.address = c.api.address;
   where.port = static_cast<std::uint16_t>(c.api.port);
   where.tls = std::move(tls);
-  where.connections = connections;
+  where.connections = std::min(where.connections, connections);
   BC_TRY(api, start_api_listener(std::move(where), *p.plane,
                                  document_of(c, std::move(keys))));
   p.api = std::move(api);
@@ -162,8 +162,9 @@ result<int> run(const serve_config& c) {
   process p;
   BC_TRY(plane, control_plane::start(std::move(options)));
   p.plane = std::move(plane);
-  BC_TRYV(start_listeners(p, c, keys, std::move(tls)));
+  // From here on a signal stops what was started, in order.
   starting.reset();
+  BC_TRYV(start_listeners(p, c, keys, std::move(tls)));
   say_ready(p, c);
   notify_manager("READY=1");
 

@@ -2,10 +2,10 @@
 
 #include "events/journal_stream.hpp"
 #include "ops/serve/first_start.hpp"
+#include "ops/store/append.hpp"
 #include "pki/digest.hpp"
 
 #include <unistd.h>
-#include <variant>
 
 namespace bc::store {
 
@@ -35,21 +35,6 @@ fault not_done() {
               "the journal was written to meanwhile; nothing was done");
 }
 
-result<std::uint64_t> append(events::journal& journal, const events::batch& b) {
-  auto outcomes = journal.append(std::span{&b, 1});
-  if (outcomes) {
-    const auto* done = std::get_if<events::appended>(&outcomes.value().front());
-    if (done == nullptr)
-      return not_done();
-    return done->events.back().position;
-  }
-  // The fault can leave the outcome open; the store is asked.
-  BC_TRY(found, journal.outcome(b.id));
-  if (!found)
-    return std::move(outcomes).error();
-  return found->events.back().position;
-}
-
 result<incarnation_change> change(events::journal& journal,
                                   const events::lease& held) {
   BC_TRY(state, load(journal));
@@ -66,8 +51,9 @@ result<incarnation_change> change(events::journal& journal,
   for (const auto& e : decided)
     write.events.push_back(journal_log::encode(e));
   b.writes.push_back(std::move(write));
-  BC_TRY(position, append(journal, b));
-  return incarnation_change{head.incarnation, fresh, position};
+  BC_TRY(done, append_known(journal, b, not_done()).done);
+  return incarnation_change{head.incarnation, fresh,
+                            done.events.back().position};
 }
 
 }  // namespace

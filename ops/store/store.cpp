@@ -1,6 +1,7 @@
 #include "ops/store/store.hpp"
 
 #include "events/postgres_journal.hpp"
+#include "events/schema_fault.hpp"
 #include "projections/projector.hpp"
 
 #include <algorithm>
@@ -72,16 +73,10 @@ std::string shown_postgres(std::string_view url) {
   return out;
 }
 
-// A store that `migrate` would mend is told apart from one in use or newer.
+// What `migrate` would mend is told with the whole command.
 fault advised(fault f, const location& where) {
-  auto says = [&](const char* text) {
-    return f.message.find(text) != std::string::npos;
-  };
-  if (f.code != errc::invalid_state ||
-      !(says("never made") || says("this program needs")))
-    return f;
-  f.message.erase(std::min(f.message.find("; run"), f.message.size()));
-  f.message += "; run: better-compute migrate --store " + shown(where);
+  if (f.message.ends_with(events::migrate_advice))
+    f.message += " --store " + shown(where);
   return f;
 }
 

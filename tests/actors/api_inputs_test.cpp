@@ -215,7 +215,7 @@ TEST_CASE("api inputs: cursors are ids of their own kind") {
             {"cursor", "\"99999999999999999999\"", "/cursor"},
             {"cursor", "\"1000000\"", "/cursor"},
             {"cursor", json_string("inc_" + zeros + "-1"), "/cursor"},
-            {"cursor", json_string(w.env->incarnation + "-1"), ""},
+            {"cursor", json_string(w.incarnation() + "-1"), ""},
             {"cursor", "\"0\"", ""},
             {"cursor", "\"head\"", ""},
             {"cursor", "\"tail\"", "/cursor"},

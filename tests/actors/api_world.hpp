@@ -3,6 +3,7 @@
 #include "actors/api/api.hpp"
 #include "base/encoding.hpp"
 #include "base/json.hpp"
+#include "events/incarnations.hpp"
 #include "events/join_token.hpp"
 #include "tests/projections/store_fixture.hpp"
 #include "tests/support/sync_ledger.hpp"
@@ -98,10 +99,18 @@ class api_world : public testing::store_fixture {
     root_key = add_credential(root, "ops", {{"*", "*"}});
     acme_key = add_credential(acme, "alice", {{"*", "*"}});
     other_key = add_credential(other, "mallory", {{"*", "*"}});
-    auto incarnation = store->head().value().incarnation.str();
-    env = std::make_shared<const actors::api_environment>(
-        actors::api_environment{root, incarnation, "test"});
+    start_server();
     use(std::make_shared<test::sync_ledger>(*store, time, reader.get()));
+  }
+
+  /// As a server that starts now sees the journal.
+  void start_server() {
+    auto known = events::incarnations::load(*store);
+    REQUIRE(known);
+    env = std::make_shared<const actors::api_environment>(
+        actors::api_environment{root, "test",
+                                std::make_shared<const events::incarnations>(
+                                    std::move(known).value())});
   }
 
   void use(std::shared_ptr<actors::ledger> l) { streams = std::move(l); }
@@ -162,6 +171,9 @@ class api_world : public testing::store_fixture {
             {"ttlSeconds", "3600"},
             {"idempotencyKey", json_string(key)}};
   }
+
+  /// In force now.
+  std::string incarnation() { return store->head().value().incarnation.str(); }
 
   std::uint64_t position() { return store->head().value().position; }
 

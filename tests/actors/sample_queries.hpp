@@ -62,6 +62,7 @@ class sample_queries : public projections::queries {
     return projections::page<projections::credential_row>{};
   }
   result<std::uint64_t> position() override { return 0; }
+  result<std::uint64_t> parked() override { return 0; }
 
  private:
   // In id order, whatever the order they were added in.

@@ -302,7 +302,8 @@ class FirstStart(Tools):
         self.assertEqual({p.name for p in made.iterdir()}, names)
         self.assertEqual({pathlib.Path(f).name for f in files.values()}, names)
         for path in made.iterdir():
-            self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
+            self.assertEqual(stat.S_IMODE(path.stat().st_mode),
+                             0o600 if path.suffix == ".key" else 0o644)
         self.assertIn("ALREADY_EXISTS",
                       self.tool(*issue, code=1, env=self.secret))
         told = self.tool(*issue[:-1], self.folder / "gw2", "--name", "a b",

@@ -2,10 +2,13 @@
 // 10,000 events, by the holder of the lease; never over a rewritten journal.
 #include "events/checkpoint_signer.hpp"
 
+#include "tests/actors/watched_journal.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/sample_journal.hpp"
 
 #include <atomic>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 using namespace bc;
@@ -131,7 +134,7 @@ TEST_CASE("checkpoint signer: does not sign what was rewritten meanwhile",
 }
 
 TEST_CASE(
-    "checkpoint signer: its thread signs, logs and publishes while the "
+    "checkpoint signer: its thread signs and logs while the "
     "lease is held") {
   memory_store s;
   fill_sample(*s.store, s.time);
@@ -141,7 +144,6 @@ TEST_CASE(
       std::make_shared<const pki::key_bundle>(std::move(keys).value());
   std::mutex mutex;
   std::vector<std::string> lines;
-  std::vector<checkpoint> published;
   std::atomic<std::uint64_t> epoch{0};
   checkpoint_options options;
   options.look = milliseconds{1};
@@ -153,25 +155,51 @@ TEST_CASE(
     std::lock_guard lock{mutex};
     lines.emplace_back(line);
   };
-  options.publish = [&](const checkpoint& c) {
-    std::lock_guard lock{mutex};
-    published.push_back(c);
-  };
   auto signer = checkpoint_signer::start(*s.store, bundle, options);
   epoch = epoch_of(*s.store);
   for (int i = 0; i < 20'000; ++i) {
     std::this_thread::sleep_for(1ms);
     std::lock_guard lock{mutex};
-    if (!published.empty())
+    if (!lines.empty())
       break;
   }
   signer->stop();
-  REQUIRE(published.size() == 1);
   REQUIRE(lines.size() == 1);
   auto found = find_checkpoint(lines.front());
   REQUIRE(found);
   REQUIRE(found.value());
-  CHECK(*found.value() == published.front());
-  CHECK(is_signed_by(published.front(), bundle->journal_checkpoint.pub()));
-  CHECK(s->read_checkpoints(0, 10).value() == published);
+  CHECK(is_signed_by(*found.value(), bundle->journal_checkpoint.pub()));
+  CHECK(s->read_checkpoints(0, 10).value() == std::vector{*found.value()});
+}
+
+TEST_CASE(
+    "checkpoint signer: its thread outlives a journal that throws, and raises "
+    "the alarm once") {
+  memory_store s;
+  fill_sample(*s.store, s.time);
+  test::watched_journal store{*s.store};
+  store.before_tail = [] { throw std::runtime_error{"out of something"}; };
+  auto bundle = std::make_shared<const pki::key_bundle>(
+      pki::make_bundle("a.example", start).value());
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  std::vector<std::string> alarms;
+  checkpoint_options options;
+  options.look = milliseconds{1};
+  options.epoch = [] { return std::optional<std::uint64_t>{1}; };
+  options.log = [&](std::string_view line) {
+    std::lock_guard lock{mutex};
+    lines.emplace_back(line);
+  };
+  options.alarm = [&](std::string_view line) {
+    std::lock_guard lock{mutex};
+    alarms.emplace_back(line);
+  };
+  auto signer = checkpoint_signer::start(store, bundle, options);
+  REQUIRE(test::eventually([&] { return store.tails_read >= 3; }));
+  signer->stop();
+  CHECK(lines.empty());
+  REQUIRE(alarms.size() == 1);
+  CHECK(alarms.front() ==
+        "no checkpoint: INTERNAL: the journal failed (out of something)");
 }

@@ -1,4 +1,5 @@
 // The SQL connection layer.
+#include "events/sql_transaction.hpp"
 #include "tests/support/journal_suite.hpp"
 
 #include <filesystem>
@@ -55,6 +56,19 @@ TEST_CASE("sqlite: one statement may be used inside its own use", "[sqlite]") {
   CHECK(pairs == 9);
 }
 
+TEST_CASE("sqlite: the text of a statement need not outlive its use",
+          "[sqlite]") {
+  temp_dir dir;
+  auto db = fresh(dir);
+  for (int round = 0; round < 3; ++round)
+    for (int i = 0; i < 50; ++i) {
+      auto n = std::to_string(i);
+      auto query = db->prepare("select '" + n + " of so many'").value();
+      REQUIRE(query.step().value());
+      CHECK(query.text(0) == n + " of so many");
+    }
+}
+
 TEST_CASE("sqlite: faults tell the machine from the data", "[sqlite]") {
   temp_dir dir;
   auto db = fresh(dir);
@@ -103,4 +117,38 @@ TEST_CASE("sqlite: a place that cannot have the log is refused", "[sqlite]") {
   std::filesystem::current_path(before);
   REQUIRE_FALSE(db);
   CHECK(db.error().code == errc::invalid_config);
+}
+
+TEST_CASE("sqlite: a transaction without a commit leaves nothing", "[sqlite]") {
+  temp_dir dir;
+  auto db = fresh(dir);
+  auto count = [&] {
+    auto query = db->prepare("select count(*) from t").value();
+    REQUIRE(query.step().value());
+    return query.number(0);
+  };
+  {
+    sql::transaction t{*db};
+    REQUIRE(t.begin());
+    auto other =
+        sqlite::connection::open(dir.file("x.db"), sqlite::mode::read_only)
+            .value();
+    REQUIRE(db->execute("insert into t values (1, 'x')"));
+    CHECK(count() == 1);
+    sql::transaction reading{*other};
+    REQUIRE(reading.begin_reading());
+    auto query = other->prepare("select count(*) from t").value();
+    REQUIRE(query.step().value());
+    CHECK(query.number(0) == 0);
+  }
+  CHECK_FALSE(db->in_transaction());
+  CHECK(count() == 0);
+  // What a rollback that failed left open.
+  REQUIRE(db->execute("begin; insert into t values (1, 'x')"));
+  sql::transaction t{*db};
+  REQUIRE(t.begin());
+  REQUIRE(db->execute("insert into t values (2, 'y')"));
+  REQUIRE(t.commit());
+  CHECK_FALSE(db->in_transaction());
+  CHECK(count() == 1);
 }

@@ -1,8 +1,12 @@
+#include "base/json.hpp"
 #include "daemon/token_input.hpp"
 #include "events/bearer.hpp"
 #include "events/catalog.hpp"
+#include "events/checkpoint.hpp"
 #include "events/event_names.hpp"
+#include "events/export.hpp"
 #include "events/stream_fold.hpp"
+#include "gateway/event_query.hpp"
 #include "gateway/relay_codec.hpp"
 #include "gateway/url.hpp"
 #include "tests/fuzz/targets.hpp"
@@ -48,6 +52,47 @@ void stored_event(byte_view input) {
     BC_MUST(other->restore(*taken));
     BC_MUST(other->state_json(true) == fold->state_json(true));
   }
+}
+
+// A whole export, line by line; what a line is read as is written the same.
+void export_file(byte_view input) {
+  auto rest = text_of(input);
+  auto next = [&]() -> result<std::optional<std::string_view>> {
+    if (rest.empty())
+      return std::optional<std::string_view>{};
+    auto end = rest.find('\n');
+    auto line = rest.substr(0, end);
+    rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
+    if (auto read = events::parse_export_line(line)) {
+      auto again = events::to_text(read.value());
+      BC_MUST(again.has_value());
+      BC_MUST(again.value() == line);
+    }
+    return std::optional{line};
+  };
+  (void)events::read_export(next, {events::moves_of});
+}
+
+void checkpoint_line(byte_view input) {
+  auto found = events::find_checkpoint(text_of(input));
+  if (!found || !found.value())
+    return;
+  auto text = events::checkpoint_json(*found.value());
+  auto again = events::parse_checkpoint_json(text);
+  BC_MUST(again.has_value());
+  BC_MUST(again.value() == *found.value());
+}
+
+// The query, a line feed, Last-Event-ID.
+void event_query(byte_view input) {
+  auto text = text_of(input);
+  auto end = text.find('\n');
+  gateway::http_request request;
+  request.query = std::string{text.substr(0, end)};
+  if (end != text.npos)
+    request.headers["last-event-id"] = std::string{text.substr(end + 1)};
+  if (auto read = gateway::read_event_query(request))
+    BC_MUST(json::parse_object(read.value().list_body(10)).has_value());
 }
 
 // A stream of frames is read the same in one piece and byte by byte.

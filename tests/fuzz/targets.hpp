@@ -24,6 +24,9 @@
   X(names)                 \
   X(token)                 \
   X(stored_event)          \
+  X(export_file)           \
+  X(checkpoint_line)       \
+  X(event_query)           \
   X(relay)
 
 namespace bc::fuzz {

@@ -68,7 +68,7 @@ struct world {
   std::shared_ptr<event_feed> feed;
 };
 
-std::string frame(int n, const std::string& data = "{}") {
+std::string frame(std::size_t n, const std::string& data = "{}") {
   auto id = "inc_1-" + std::to_string(n);
   return "id: " + id + "\nevent: node.joined\ndata: {\"id\":\"" + id +
          R"(","type":"node.joined","data":)" + data + "}\n\n";
@@ -104,7 +104,9 @@ TEST_CASE("event stream: an idle stream looks by itself, told or not") {
 }
 
 TEST_CASE("event stream: more than a page is sent without being told") {
-  world w;
+  auto o = quiet();
+  o.pause = never;
+  world w{o};
   for (int i = 0; i < 450; ++i)
     w.api.add();
   auto out = w.open();
@@ -112,6 +114,34 @@ TEST_CASE("event stream: more than a page is sent without being told") {
   auto text = out->text();
   for (int i = 2; i <= 450; ++i)
     REQUIRE(text.find(frame(i - 1) + frame(i)) != std::string::npos);
+}
+
+TEST_CASE("event stream: beyond many events of others it looks on at once") {
+  auto o = quiet();
+  o.pause = never;
+  world w{o};
+  w.api.add_others(2 * actors::max_events_scanned + 5);
+  w.api.add();
+  w.open()->wait_for(frame(2 * actors::max_events_scanned + 6));
+  CHECK(w.api.calls().size() == 3);
+}
+
+TEST_CASE("event stream: while others commit it looks once in each pause") {
+  auto o = quiet();
+  o.pause = milliseconds{50};
+  world w{o};
+  w.api.let_others_commit();
+  const auto begun = std::chrono::steady_clock::now();
+  auto out = w.open("cursor=head");
+  // Woken all the time, and the cursor moves each time.
+  std::size_t looks = 0;
+  while (looks < 5) {
+    w.feed->wake();
+    std::this_thread::sleep_for(milliseconds{1});
+    looks = w.api.calls().size();
+  }
+  auto pauses = (std::chrono::steady_clock::now() - begun) / o.pause;
+  CHECK(looks <= static_cast<std::size_t>(pauses) + 1);
 }
 
 TEST_CASE("event stream: Last-Event-ID resumes and wins over ?cursor=") {
@@ -125,6 +155,14 @@ TEST_CASE("event stream: Last-Event-ID resumes and wins over ?cursor=") {
   // No client sends it empty on purpose.
   CHECK(w.ask("cursor=inc_1-3", {{"last-event-id", ""}}).body ==
         "retry: 1000\n\n" + frame(4));
+}
+
+TEST_CASE("event stream: what could be no JSON text is refused") {
+  world w;
+  auto query = GENERATE("type=a%20b", "cursor=%80", "tenantId=ten%00", "type=");
+  CHECK(w.ask(query).status == 400);
+  CHECK(w.ask("", {{"last-event-id", "inc_1-1\xff"}}).status == 400);
+  CHECK(w.api.calls().empty());
 }
 
 TEST_CASE("event stream: the filter and the tenant go to events.list") {
@@ -259,7 +297,9 @@ TEST_CASE("event stream: a slow client is given no more than it takes") {
 }
 
 TEST_CASE("event stream: a page of long events is sent in pieces, each once") {
-  world w;
+  auto o = quiet();
+  o.pause = never;
+  world w{o};
   auto data = "\"" + std::string(50'000, 'x') + "\"";
   for (int i = 0; i < 30; ++i)
     w.api.add(data);
@@ -285,10 +325,33 @@ TEST_CASE("event stream: stop ends every stream and asks nobody any more") {
   w.feed->wake();
   std::this_thread::sleep_for(milliseconds{20});
   CHECK(w.api.calls().size() == asked);
-  // One that opens now ends at once.
-  auto late = w.open();
-  late->wait_for_end();
+  // Nobody is asked for one that opens now.
+  auto late = w.ask();
+  CHECK(late.status == 503);
+  CHECK(late.body.find("\"code\":\"UNAVAILABLE\"") != std::string::npos);
+  CHECK(late.body.find("req_1") != std::string::npos);
+  CHECK(!late.stream);
+  CHECK(w.api.calls().size() == asked);
   w.feed->stop();
+}
+
+TEST_CASE("event stream: a first page that comes after stop begins no stream") {
+  struct : actors::api_port {
+    std::function<void(actors::api_reply)> held;
+    void call(actors::api_call,
+              std::function<void(actors::api_reply)> done) override {
+      held = std::move(done);
+    }
+  } api;
+  auto feed = event_feed::start(quiet());
+  std::optional<http_response> got;
+  feed->open(api, {}, "req_1", [&](http_response r) { got = std::move(r); });
+  feed->stop();
+  REQUIRE_FALSE(got);
+  api.held({200, R"({"items":[],"cursor":"inc_1-0"})"});
+  REQUIRE(got);
+  CHECK(got->status == 503);
+  CHECK(!got->stream);
 }
 
 TEST_CASE("event stream: many wakes and many streams lose no event") {

@@ -38,8 +38,10 @@ class fake_api {
     boost::asio::post(io_, [this] {
       acceptor_.close();
       for (const auto& weak : users_)
-        if (auto user = weak.lock(); user && user->link)
-          user->link->close("the test is over");
+        if (auto user = weak.lock(); user && user->link) {
+          auto link = user->link;  // its closing lets go of it
+          link->close("the test is over");
+        }
     });
     thread_.join();
   }
@@ -68,6 +70,7 @@ class fake_api {
         return;
       auto user = std::make_shared<one>();
       user->api = this;
+      users_.push_back(user);
       user->link = accept_relay_link(std::move(socket), tls_, {}, user);
       accept();
     });

@@ -7,19 +7,21 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace bc::gateway::testing {
 
-/// An API whose events.list reads a list that the test fills: event n has the
-/// id "inc_1-n".
+/// An API whose events.list reads a list that the test fills, no more of it at
+/// once than the real one: event n has the id "inc_1-n".
 class fake_events final : public actors::api_port {
  public:
   void call(actors::api_call call,
@@ -28,6 +30,8 @@ class fake_events final : public actors::api_port {
     {
       std::lock_guard lock{mutex_};
       calls_.push_back(call);
+      if (others_commit_)
+        data_.emplace_back(std::nullopt);
       reply = status_ == 200
                   ? actors::api_reply{200, page(call.body)}
                   : actors::api_reply{status_, R"({"error":{"code":"X"}})"};
@@ -38,6 +42,16 @@ class fake_events final : public actors::api_port {
   void add(const std::string& data = "{}") {
     std::lock_guard lock{mutex_};
     data_.push_back(data);
+  }
+  /// Of another tenant.
+  void add_others(std::size_t count) {
+    std::lock_guard lock{mutex_};
+    data_.resize(data_.size() + count);
+  }
+  /// One of them before each page from here on.
+  void let_others_commit() {
+    std::lock_guard lock{mutex_};
+    others_commit_ = true;
   }
   void answer_with(int status) {
     std::lock_guard lock{mutex_};
@@ -61,20 +75,26 @@ class fake_events final : public actors::api_port {
             : std::strtoul(cursor.c_str() + cursor.find('-') + 1, nullptr, 10);
     json::writer out;
     out.begin_object().key("items").begin_array();
-    for (; limit > 0 && at < data_.size(); --limit, ++at)
+    auto bound = std::min(data_.size(), at + actors::max_events_scanned);
+    for (; limit > 0 && at < bound; ++at) {
+      if (!data_[at])
+        continue;
+      --limit;
       out.begin_object()
           .field("id", "inc_1-" + std::to_string(at + 1))
           .field("type", "node.joined")
           .key("data")
-          .raw(data_[at])
+          .raw(*data_[at])
           .end_object();
+    }
     out.end_array().field("cursor", "inc_1-" + std::to_string(at));
     return out.end_object().str();
   }
 
   std::mutex mutex_;
   int status_ = 200;
-  std::vector<std::string> data_;
+  bool others_commit_ = false;
+  std::vector<std::optional<std::string>> data_;  // nullopt: another tenant's
   std::vector<actors::api_call> calls_;
 };
 

@@ -6,7 +6,9 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <future>
 #include <map>
+#include <memory>
 
 using namespace bc;
 using namespace bc::gateway;
@@ -202,6 +204,36 @@ TEST_CASE("relay_hostile: a silent API process is left, its requests resent") {
   for (auto& reply : all)
     CHECK(get(reply).body == "echo x");
   CHECK(swallowed >= 1);
+}
+
+TEST_CASE("relay_hostile: what one API process does not take another gets") {
+  relay_world w;
+  held_joins joins;
+  auto good = w.listen(joins);
+  std::promise<void> over;
+  auto stuck = std::make_unique<fake_api>(
+      w, w.internal(pki::internal_role::api, w.now),
+      with_pongs([until = over.get_future().share()](auto&, const auto&) {
+        until.wait();
+      }));
+  auto o = w.options({good->port(), stuck->port()});
+  o.max_queued_bytes = 1024 * 1024;
+  o.ping_timeout = o.request_timeout = std::chrono::hours{1};
+  auto relay = w.connect(o);
+  std::vector<pending_reply> all;
+  // Each gets every other, until the socket and the queue of one are full.
+  while (joins.size() <= all.size() / 2 + 2) {
+    REQUIRE(all.size() < 4'000);
+    all.push_back(send(*relay, {std::string(60'000, 'x'), "", ""}));
+    REQUIRE(comes_true([&] { return joins.size() >= all.size() / 2; }));
+    auto is_refused =
+        all.back().wait_for(seconds{0}) == std::future_status::ready;
+    REQUIRE_FALSE(is_refused);
+  }
+  // It vanishes while the gateway is connected.
+  over.set_value();
+  stuck = nullptr;
+  CHECK(comes_true([&] { return relay->healthy_apis() == 1; }));
 }
 
 TEST_CASE("relay_hostile: what an API process must not send ends it") {

@@ -28,8 +28,7 @@ TEST_CASE("relay: request and answer pass byte for byte") {
 
 TEST_CASE("relay: without an API process joins are UNAVAILABLE at once") {
   relay_world w;
-  raw_socket taken;  // a port nobody listens on
-  std::uint16_t port = 0;
+  std::uint16_t port = 0;  // nobody listens on it
   {
     echo_joins joins;
     port = w.listen(joins)->port();
@@ -278,6 +277,21 @@ TEST_CASE("relay: stop answers what is in flight, and refuses what comes") {
   }
   CHECK(is_unavailable(ask(*relay, {"y", "", ""})));
   relay->stop(seconds{1});  // again: nothing
+}
+
+TEST_CASE("relay: stop comes to its end while others go on connecting") {
+  relay_world w;
+  echo_joins joins;
+  relay_listener_options o;
+  o.handshake_timeout = std::chrono::hours{1};
+  o.io_threads = 2;
+  for (int i = 0; i < 30; ++i) {
+    auto api = w.listen(joins, o);
+    std::vector<std::unique_ptr<raw_socket>> silent;
+    for (int n = 0; n < 20; ++n)
+      silent.push_back(std::make_unique<raw_socket>(api->port()));
+    api->stop(seconds{0});
+  }
 }
 
 TEST_CASE("relay: many at once from many threads, each gets its own") {

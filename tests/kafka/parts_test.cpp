@@ -49,15 +49,14 @@ std::string start_incarnation(journal& store) {
 }
 
 kafka::control_record control_at(journal& store, std::uint64_t position) {
-  auto known = kafka::incarnations::load(store);
+  auto known = incarnations::load(store);
   REQUIRE(known);
   return {known.value().at(position), position,
           store.read_all(position - 1, 1).value().at(0).hash};
 }
 
 result<void> match(journal& store, const kafka::control_record& c) {
-  return kafka::match_control(store, kafka::incarnations::load(store).value(),
-                              c);
+  return kafka::match_control(store, incarnations::load(store).value(), c);
 }
 
 class secret_file {
@@ -91,7 +90,7 @@ TEST_CASE("kafka: a position belongs to the incarnation it was written in") {
   auto second = start_incarnation(*store);
   append_adopted(*store, 2);
   auto third = start_incarnation(*store);
-  auto known = kafka::incarnations::load(*store);
+  auto known = incarnations::load(*store);
   REQUIRE(known);
   CHECK(known.value().at(1) == first);
   CHECK(known.value().at(2) == second);
@@ -105,7 +104,7 @@ TEST_CASE("kafka: a position belongs to the incarnation it was written in") {
 TEST_CASE("kafka: an incarnation that starts while events are read is seen") {
   auto store = make_memory_journal(time_now);
   append_adopted(*store, 1);
-  auto known = kafka::incarnations::load(*store).value();
+  auto known = incarnations::load(*store).value();
   auto first = known.at(1);
   auto second = start_incarnation(*store);
   auto rows = store->read_all(0, 10).value();

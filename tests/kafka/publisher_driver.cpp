@@ -4,9 +4,9 @@
 #include "base/fault_point.hpp"
 #include "base/json.hpp"
 #include "events/catalog.hpp"
+#include "events/incarnations.hpp"
 #include "events/journal_stream.hpp"
 #include "events/kafka/cluster.hpp"
-#include "events/kafka/incarnations.hpp"
 #include "events/kafka/producer.hpp"
 #include "events/kafka/publisher.hpp"
 #include "events/kafka/repair.hpp"
@@ -98,7 +98,7 @@ class driver {
     options_.client["bootstrap.servers"] =
         rd_kafka_mock_cluster_bootstraps(cluster);
     // It makes no topics when asked to.
-    for (const auto& plan : options_.topics.plans({}))
+    for (const auto& plan : options_.topics.plans())
       rd_kafka_mock_topic_create(cluster, plan.name.c_str(), plan.partitions,
                                  1);
   }
@@ -203,7 +203,7 @@ class driver {
 
   // Every public event as a JSON CloudEvent, from the journal.
   void list() {
-    auto known = must(kafka::incarnations::load(*store_));
+    auto known = must(incarnations::load(*store_));
     answer_->key("events").begin_array();
     for (std::uint64_t done = 0;;) {
       auto rows = must(store_->read_all(done, 1000));
@@ -322,8 +322,7 @@ class driver {
     std::uint64_t position = 0;
     in >> position;
     answer_->field("hash", must(store_->read_all(position - 1, 1)).at(0).hash)
-        .field("incarnation",
-               must(kafka::incarnations::load(*store_)).at(position));
+        .field("incarnation", must(incarnations::load(*store_)).at(position));
   }
 
   // topic NAME PARTITIONS
@@ -353,7 +352,7 @@ class driver {
   void bare(std::istringstream& in) {
     std::string topic;
     in >> topic;
-    auto known = must(kafka::incarnations::load(*store_));
+    auto known = must(incarnations::load(*store_));
     std::vector<kafka::record> records;
     for (std::uint64_t done = 0;;) {
       auto rows = must(store_->read_all(done, 1000));

@@ -122,17 +122,22 @@ class shell {
     ::unsetenv("BETTER_COMPUTE_CREDENTIAL_FILE");
   }
 
+  /// With the options of a command that talks to the server.
   ended run(std::vector<std::string> words) const {
+    if (words.front() != "pki")
+      for (const auto& more : {std::string{"--tenant"}, std::string{"ten_x"},
+                               std::string{"--url"}, url_})
+        words.push_back(more);
+    return run_alone(std::move(words));
+  }
+
+  ended run_alone(std::vector<std::string> words) const {
     cli::context ctx;
     CLI::App app{"", "better-compute"};
     app.require_subcommand(1);
     cli::add_commands(app, ctx);
     captured out{STDOUT_FILENO, folder + "/out"};
     captured err{STDERR_FILENO, folder + "/err"};
-    if (words.front() != "pki")
-      for (const auto& more : {std::string{"--tenant"}, std::string{"ten_x"},
-                               std::string{"--url"}, url_})
-        words.push_back(more);
     std::reverse(words.begin(), words.end());
     try {
       app.parse(words);
@@ -352,11 +357,42 @@ TEST_CASE("arguments: issue-gateway leaves every file or none, and says so",
   CHECK(json::reader{said.value()}.text("servingKeyFile").value() ==
         made + "/serving.key");
   for (const auto* name : {"serving.crt", "serving.key", "internal.crt",
-                           "internal.key", "internal-ca.crt", "node-ca.crt"})
-    CHECK(fs::exists(made + "/" + name));
+                           "internal.key", "internal-ca.crt", "node-ca.crt"}) {
+    auto path = fs::path{made} / name;
+    auto mode = path.extension() == ".key" ? 0600 : 0644;
+    CHECK(fs::status(path).permissions() == static_cast<fs::perms>(mode));
+  }
+  CHECK(fs::status(made).permissions() == fs::perms::owner_all);
   ::setenv("BETTER_COMPUTE_SECRET", "0123456789abcdeX", 1);
   auto wrong = sh.run({"pki", "show", "--bundle", bundle});
   CHECK(wrong.exit_code == cli::refused);
   CHECK(wrong.err.find("does not open") != std::string::npos);
   ::unsetenv("BETTER_COMPUTE_SECRET");
+}
+
+TEST_CASE("arguments: the environment counts for the settings a command needs",
+          "[ops][arguments]") {
+  shell sh{""};
+  variable not_needed{"BETTER_COMPUTE_API_PORT", "no number"};
+  variable over{"BETTER_COMPUTE_KAFKA_PARTITIONS", "0"};
+  for (const char* command : {"verify", "resume"}) {
+    auto got = sh.run_alone({"events", command, "--kafka-partitions", "1"});
+    CHECK(got.exit_code == cli::usage);
+    CHECK(got.err.find("BETTER_COMPUTE_KAFKA_PARTITIONS must be") !=
+          std::string::npos);
+    CHECK(got.err.find("API_PORT") == std::string::npos);
+  }
+}
+
+TEST_CASE("arguments: doctor --kafka is in place of the brokers alone",
+          "[ops][arguments]") {
+  shell sh{""};
+  auto file = sh.folder + "/serve.toml";
+  std::ofstream{file} << "[kafka]\nbrokers = \"127.0.0.1:2\"\n"
+                         "[kafka.properties]\n"
+                         "\"security.protocol\" = \"pigeon\"\n";
+  auto got = sh.run_alone({"doctor", "--config", file, "--kafka", "127.0.0.1:1",
+                           "--output", "json"});
+  CHECK(got.exit_code == cli::refused);
+  CHECK(got.out.find("security.protocol") != std::string::npos);
 }

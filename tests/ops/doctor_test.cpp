@@ -26,7 +26,7 @@ namespace {
 
 const std::string secret = "a secret of some length";
 
-// The first finding of a check that is of this verdict, else of the check.
+// The first finding of a check.
 finding of(const findings& all, const std::string& check) {
   for (const auto& f : all)
     if (f.check == check)
@@ -56,7 +56,7 @@ struct deployment {
     return p;
   }
   void migrate() { REQUIRE(store::migrate(where(), time)); }
-  // The keys, the root tenant and a lease, as a server leaves them.
+  // The keys and the root tenant, as a deployment is made.
   void fill() {
     REQUIRE(cli::write_new_secret_file(folder.file("secret"), secret));
     auto opened = store::open(where(), time);
@@ -91,7 +91,7 @@ struct deployment {
 TEST_CASE("doctor: a certificate's end is seen before it comes", "[ops]") {
   auto now = time_point{} + seconds{1'700'000'000};
   auto at = [&](seconds left) {
-    return cli::expiry_finding("c", "leaf", now + left, now, seconds{1'000});
+    return cli::expiry_finding({"leaf", now + left, seconds{1'000}}, now);
   };
   CHECK(at(seconds{1'001}).how == verdict::ok);
   CHECK(at(seconds{1'000}).how == verdict::warning);
@@ -150,6 +150,9 @@ TEST_CASE("doctor: keys that are missing, or sealed with another secret",
   REQUIRE(cli::write_new_secret_file(d.folder.file("secret"), secret));
   auto all = d.examine(d.patient());
   check_is(all, "keys", verdict::failed, "no keys");
+  // As given it can be run.
+  CHECK(of(all, "keys").advice.find("pki init --trust-domain NAME --store") !=
+        std::string::npos);
   check_is(all, "root tenant", verdict::failed);
 
   deployment other;

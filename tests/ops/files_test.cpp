@@ -58,6 +58,23 @@ TEST_CASE("files: nothing at the path is ever written over (case 169)",
   CHECK_FALSE(fs::exists(dir / "nowhere"));
 }
 
+TEST_CASE("files: a secret file is written in parts, and gone if cut off",
+          "[ops][files]") {
+  folder dir;
+  {
+    auto whole = cli::new_secret_file::create(dir / "whole");
+    REQUIRE(whole);
+    REQUIRE(whole.value().write("one\n"));
+    REQUIRE(whole.value().keep("two\n"));
+    auto part = cli::new_secret_file::create(dir / "part");
+    REQUIRE(part);
+    REQUIRE(part.value().write("one\n"));
+  }
+  CHECK(cli::read_file(dir / "whole").value() == "one\ntwo\n");
+  CHECK(mode_of(dir / "whole") == 0600);
+  CHECK_FALSE(fs::exists(dir / "part"));
+}
+
 TEST_CASE("files: a secret file that is not kept is gone", "[ops][files]") {
   folder dir;
   { REQUIRE(cli::new_secret_file::create(dir / "secret")); }

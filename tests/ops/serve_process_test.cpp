@@ -2,6 +2,7 @@
 #include "ops/cli/files.hpp"
 #include "ops/serve/identity.hpp"
 #include "ops/serve/process.hpp"
+#include "tests/support/forked.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -77,6 +79,25 @@ TEST_CASE("process: the service manager is told", "[ops]") {
   ::setenv("NOTIFY_SOCKET", std::string(200, '/').c_str(), 1);
   serve::notify_manager("READY=1");
   ::unsetenv("NOTIFY_SOCKET");
+}
+
+TEST_CASE("process: connections are what the limit on open files allows",
+          "[ops]") {
+  struct row {
+    rlim_t files;
+    std::size_t listeners, connections;
+  };
+  auto r = GENERATE(row{100, 1, 16}, row{1024, 1, 896}, row{1024, 2, 448},
+                    row{9000, 1, 8872});
+  auto code = testing::in_child([&] {
+    rlimit files{64, r.files};
+    if (::setrlimit(RLIMIT_NOFILE, &files) != 0)
+      ::_exit(2);
+    ::_exit(serve::raise_connection_limit(r.listeners) == r.connections ? 0
+                                                                        : 1);
+  });
+  CAPTURE(r.files);
+  CHECK(code == 0);
 }
 
 TEST_CASE("serve: a secret file is its owner's alone (case 171)", "[ops]") {

@@ -10,6 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 UNITS = sorted((ROOT / "ops" / "systemd").glob("*.service"))
+DROP_IN = ROOT / "ops" / "systemd" / "better-compute-serve.secrets.conf"
 
 HARDENED = {
     "NoNewPrivileges": "yes",
@@ -38,6 +39,20 @@ class Unit(configparser.RawConfigParser):
 
     def all(self, key):
         return re.findall(rf"^{key}=(.*)$", self.text, re.MULTILINE)
+
+
+def flags_of(sample):
+    """The flag of each setting: its key, with dots and underscores as
+    dashes."""
+    text = (ROOT / "ops" / "sample" / f"{sample}.toml").read_text()
+    tomllib.loads(text)
+    known, section = set(), ""
+    for line in text.splitlines():
+        if match := re.match(r"\[([\w.]+)\]", line):
+            section = match[1] + "."
+        elif match := re.match(r"(?:# )?(\w+) = ", line):
+            known.add("--" + re.sub(r"[._]", "-", section + match[1]))
+    return known
 
 
 class SystemdTest(unittest.TestCase):
@@ -80,18 +95,28 @@ class SystemdTest(unittest.TestCase):
                     self.assertIn("${CREDENTIALS_DIRECTORY}/" + name,
                                   unit["Service"]["ExecStart"])
 
+    def test_the_drop_in_hands_over_each_secret_it_names(self):
+        unit = Unit(DROP_IN)
+        copies = {name for name, value in
+                  (e.split("=") for e in unit.all("Environment"))}
+        self.assertEqual(
+            copies - {"PGPASSFILE"},
+            {"BETTER_COMPUTE_API_KEY_FILE",
+             "BETTER_COMPUTE_KAFKA_PROPERTIES_FILE"})
+        for name in copies - {"PGPASSFILE"}:
+            key = name.removeprefix("BETTER_COMPUTE_").lower()
+            self.assertIn("--" + key.replace("_", "-"),
+                          flags_of("better-compute"))
+        handed = [c.split(":") for c in unit.all("LoadCredential")]
+        self.assertEqual(len(handed), len(copies))
+        for name, source in handed:
+            self.assertEqual(source, f"/etc/better-compute/{name}")
+            self.assertIn(f"%d/{name}", unit.text)
+
     def test_flags_exist_in_the_samples(self):
-        # A flag is its key with dots and underscores as dashes.
         for unit, sample in [("better-compute-serve", "better-compute"),
                              ("better-compute-gateway", "gateway")]:
-            text = (ROOT / "ops" / "sample" / f"{sample}.toml").read_text()
-            known, section = set(), ""
-            for line in text.splitlines():
-                if match := re.match(r"\[([\w.]+)\]", line):
-                    section = match[1] + "."
-                elif match := re.match(r"(?:# )?(\w+) = ", line):
-                    known.add("--" + re.sub(r"[._]", "-", section + match[1]))
-            tomllib.loads(text)
+            known = flags_of(sample)
             command = Unit(ROOT / "ops" / "systemd" /
                            f"{unit}.service")["Service"]["ExecStart"]
             for flag in re.findall(r"--[\w-]+", command):
@@ -108,6 +133,10 @@ class SystemdTest(unittest.TestCase):
                                   path.read_text(), flags=re.MULTILINE)
                     copy = pathlib.Path(folder) / path.name
                     copy.write_text(text)
+                    if path.stem == "better-compute-serve":
+                        more = copy.with_name(copy.name + ".d")
+                        more.mkdir()
+                        shutil.copy(DROP_IN, more / "secrets.conf")
                     done = subprocess.run(
                         ["systemd-analyze", "verify", "--man=no", copy],
                         capture_output=True, text=True)

@@ -1,5 +1,6 @@
 // The SQL connection layer over libpq (events/postgres.hpp).
 #include "events/postgres.hpp"
+#include "events/sql_transaction.hpp"
 #include "tests/support/postgres.hpp"
 
 #include <cstdlib>
@@ -191,6 +192,41 @@ TEST_CASE(
       {"select count(*) from unnest($1::text[])", {none.take()}}});
   REQUIRE(empty);
   CHECK(empty.value()[0].number(0, 0) == 0);
+}
+
+TEST_CASE(
+    "postgres: a transaction is of its own isolation, whatever the default is",
+    "[postgres]") {
+  postgres_schema schema;
+  auto db = connect(schema.url());
+  REQUIRE(
+      db->execute("create table t (id bigint); "
+                  "set default_transaction_isolation = 'serializable'"));
+  auto isolation = [&] {
+    auto query =
+        db->prepare("select current_setting('transaction_isolation')").value();
+    REQUIRE(query.step().value());
+    return query.text(0);
+  };
+  {
+    sql::transaction t{*db};
+    REQUIRE(t.begin());
+    CHECK(isolation() == "read committed");
+    REQUIRE(db->execute("insert into t values (1)"));
+  }
+  CHECK_FALSE(db->in_transaction());
+  CHECK(number_of(*db, "select count(*) from t") == 0);
+  {
+    sql::transaction t{*db};
+    REQUIRE(t.begin());
+    REQUIRE(db->execute("insert into t values (2)"));
+    REQUIRE(t.commit());
+  }
+  CHECK(number_of(*db, "select count(*) from t") == 1);
+  sql::transaction t{*db};
+  REQUIRE(t.begin_reading());
+  CHECK(isolation() == "repeatable read");
+  CHECK_FALSE(db->execute("insert into t values (3)"));
 }
 
 TEST_CASE("postgres: a commit of a failed transaction is a fault",

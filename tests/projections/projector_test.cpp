@@ -156,6 +156,7 @@ TEST_CASE("projector: the checkpoint passes events that are parked") {
   strange.effect = {};
   f.append({f.on(stream_of(bad.id), tenant, {strange})});
   CHECK(f.queries()->position().value() == 3);
+  CHECK(f.queries()->parked().value() == 1);
   f.join(bad);
   CHECK(f.queries()->position().value() == 5);
 }

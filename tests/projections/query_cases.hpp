@@ -204,6 +204,7 @@ TEST_CASE("queries: the position is that of the last event shown") {
   f.add_tenant();
   auto q = f.queries();
   CHECK(q->position().value() == 2);
+  CHECK(q->parked().value() == 0);
 }
 
 }  // namespace bc::testing

@@ -81,19 +81,20 @@ inline std::vector<tampering> row_tamperings() {
 }
 
 inline std::vector<tampering> checkpoint_tamperings() {
-  return {{"update checkpoints set time_ms = time_ms + 1",
-           "checkpoint at row 13 is not signed"},
-          {"update checkpoints set link = replace(link, 'a', 'b')",
-           "checkpoint at row 13 is not signed"},
-          {"update checkpoints set position = 12, commit_no = 7",
-           "checkpoint at row 12 is not signed"},
-          {"update checkpoints set position = 14",
-           "row 14 is missing: the checkpoint at row 14"},
-          {"insert into checkpoints select 4, 3, link, incarnation, time_ms, "
-           "signature from checkpoints",
-           "checkpoint at row 4 is not signed"},
-          {"update checkpoints set incarnation = 'inc_x'",
-           "a checkpoint after row 0 cannot be read"}};
+  return {
+      {"update checkpoints set time_ms = time_ms + 1",
+       "checkpoint at row 13 is not signed"},
+      {"update checkpoints set link = substr(link, 2) || substr(link, 1, 1)",
+       "checkpoint at row 13 is not signed"},
+      {"update checkpoints set position = 12, commit_no = 7",
+       "checkpoint at row 12 is not signed"},
+      {"update checkpoints set position = 14",
+       "row 14 is missing: the checkpoint at row 14"},
+      {"insert into checkpoints select 4, 3, link, incarnation, time_ms, "
+       "signature from checkpoints",
+       "checkpoint at row 4 is not signed"},
+      {"update checkpoints set incarnation = 'inc_x'",
+       "a checkpoint after row 0 cannot be read"}};
 }
 
 }  // namespace bc::events::testing

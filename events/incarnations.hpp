@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace bc::events::kafka {
+namespace bc::events {
 
 /// Which incarnation of the journal each position belongs to. An event's public
 /// id and sequence name the one in force at the event's own position, whoever
@@ -18,6 +18,10 @@ class incarnations {
 
   [[nodiscard]] const std::string& at(std::uint64_t position) const;
   [[nodiscard]] bool has(std::string_view incarnation) const;
+  /// Of the event that began the last one; 0 while it is the first.
+  [[nodiscard]] std::uint64_t last_start() const {
+    return from_.rbegin()->first;
+  }
   /// To be told of every event that is read after load().
   [[nodiscard]] result<void> follow(const envelope& e);
 
@@ -26,4 +30,4 @@ class incarnations {
   std::map<std::uint64_t, std::string> from_;  // position it begins at
 };
 
-}  // namespace bc::events::kafka
+}  // namespace bc::events

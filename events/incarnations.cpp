@@ -1,11 +1,10 @@
-#include "events/kafka/incarnations.hpp"
+#include "events/incarnations.hpp"
 
-#include "events/event_names.hpp"
 #include "events/journal_stream.hpp"
 
 #include <algorithm>
 
-namespace bc::events::kafka {
+namespace bc::events {
 
 result<incarnations> incarnations::load(journal& store) {
   // The head first: an incarnation that starts in between names the one
@@ -34,15 +33,14 @@ bool incarnations::has(std::string_view incarnation) const {
 }
 
 result<void> incarnations::follow(const envelope& e) {
-  if (e.type != name::incarnation_started)
+  BC_TRY(started, journal_log::begun_by(e));
+  if (!started)
     return ok();
-  BC_TRY(event, journal_log::decode(e));
-  const auto& started = std::get<journal_log::incarnation_started>(event);
   // The journal's first event of this kind tells what went before.
   if (from_.size() == 1)
-    from_[0] = started.previous.str();
-  from_[e.position] = started.incarnation.str();
+    from_[0] = started->previous.str();
+  from_[e.position] = started->incarnation.str();
   return ok();
 }
 
-}  // namespace bc::events::kafka
+}  // namespace bc::events

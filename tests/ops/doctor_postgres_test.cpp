@@ -1,0 +1,51 @@
+// `better-compute doctor` on a store whose clock is not this machine's.
+#include "ops/cli/doctor.hpp"
+#include "ops/store/store.hpp"
+#include "tests/support/postgres.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+using namespace bc;
+using cli::verdict;
+
+namespace {
+
+/// A machine whose clock is wrong.
+class skewed_clock final : public clock {
+ public:
+  explicit skewed_clock(seconds by) : by_(by) {}
+  [[nodiscard]] time_point now() const override {
+    return bc::system_clock{}.now() + by_;
+  }
+
+ private:
+  seconds by_;
+};
+
+}  // namespace
+
+TEST_CASE("doctor: the lease ends by the store's clock", "[ops]") {
+  testing::postgres_schema schema;
+  bc::system_clock time;
+  auto where = store::parse_url(schema.url()).value();
+  REQUIRE(store::migrate(where, time));
+  auto journal = store::open(where, time);
+  REQUIRE(journal);
+  auto look = [&](seconds skew) {
+    cli::patient p;
+    p.store_url = schema.url();
+    std::shared_ptr<const pki::key_bundle> keys;
+    auto all = cli::examine_store(p, skewed_clock{skew}, keys);
+    auto at = std::find_if(all.begin(), all.end(),
+                           [](const auto& f) { return f.check == "lease"; });
+    REQUIRE(at != all.end());
+    return at->how;
+  };
+  REQUIRE(journal.value().journal->acquire_lease("api-1", seconds{600}));
+  CHECK(look(seconds{3'600}) == verdict::ok);
+  CHECK(look(seconds{-3'600}) == verdict::ok);
+  REQUIRE(journal.value().journal->acquire_lease("api-1", seconds{0}));
+  CHECK(look(seconds{-3'600}) == verdict::warning);
+}
