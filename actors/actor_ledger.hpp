@@ -81,6 +81,12 @@ class actor_ledger final : public ledger {
     ask<std::optional<events::claim_holder>>(
         reader(), find_holder{std::move(claim)}, std::move(done));
   }
+  void refusals(std::string owner, std::string csr_sha256, std::size_t limit,
+                reply_to<std::vector<events::refused_join>> done) override {
+    ask<std::vector<events::refused_join>>(
+        reader(), find_refusals{std::move(owner), std::move(csr_sha256), limit},
+        std::move(done));
+  }
   void event_at(std::uint64_t position,
                 reply_to<std::optional<events::envelope>> done) override {
     ask<std::optional<events::envelope>>(reader(), find_event{position},

@@ -46,13 +46,17 @@ using reader_actor = caf::typed_actor<
     caf::replies_to<keep_snapshot>::with<answer<void>>,
     caf::replies_to<find_holder>::with<
         answer<std::optional<events::claim_holder>>>,
+    caf::replies_to<keep_refusals>::with<answer<void>>,
+    caf::replies_to<find_refusals>::with<
+        answer<std::vector<events::refused_join>>>,
     caf::replies_to<find_event>::with<answer<std::optional<events::envelope>>>,
     caf::replies_to<read_events>::with<answer<std::vector<events::envelope>>>,
     caf::replies_to<read_head>::with<answer<events::head_row>>,
     caf::replies_to<run_query>::with<answer<std::string>>,
     caf::replies_to<find_adopting>::with<answer<adopting_page>>>;
 
-/// Refused joins become events, at most so many a minute.
+/// Refused joins become events, at most so many a minute; and rows of the index
+/// of recent ones (one actor for each).
 using refusal_actor =
     caf::typed_actor<caf::reacts_to<refusal_report>, caf::reacts_to<tick>,
                      caf::replies_to<flush_refusals>::with<answer<void>>>;
@@ -60,7 +64,7 @@ using refusal_actor =
 /// A call on its way, with when it came.
 struct join_work {
   join_call call;
-  time_point arrival;
+  instant arrival;
   std::shared_ptr<front_door<join_reply>::ticket> ticket;
 };
 /// An answer that was held back, due now.

@@ -1,36 +1,30 @@
 #include "actors/join_service.hpp"
 
+#include "actors/joining/release.hpp"
+
 #include <caf/actor_system.hpp>
 #include <caf/typed_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
-
-#include <algorithm>
 
 namespace bc::actors {
 namespace {
 
 using service = join_service_actor::pointer;
 
-/// A clock that is set back must not hold an answer for hours.
-constexpr milliseconds longest_hold{1000};
-
 bool is_refusal(const wire::join_answer& a) {
   return a.what == wire::join_answer::kind::failed &&
          a.code == errc::access_denied;
 }
 
-void finish(service self, const ledger& streams, join_work work,
-            const wire::join_answer& a) {
+void finish(service self, join_work work, const wire::join_answer& a) {
   join_reply reply{wire::http_status(a), wire::encode(a)};
   if (!is_refusal(a)) {
     work.ticket->answer(std::move(reply));
     return;
   }
-  auto ready = streams.now();
-  auto hold = release_at(work.arrival, ready) - ready;
-  self->delayed_send(
-      self, std::clamp<milliseconds>(hold, milliseconds{0}, longest_hold),
-      release_answer{std::move(reply), std::move(work.ticket)});
+  const auto due = release_at(work.arrival, self->clock().now());
+  self->scheduled_send(
+      self, due, release_answer{std::move(reply), std::move(work.ticket)});
 }
 
 join_service_actor::behavior_type join_service(service self,
@@ -43,7 +37,7 @@ join_service_actor::behavior_type join_service(service self,
         try {
           flow(streams, std::move(call),
                [=, work = std::move(work)](const wire::join_answer& a) {
-                 finish(self, *streams, work, a);
+                 finish(self, work, a);
                });
         } catch (const std::exception& e) {
           spdlog::error("a join failed: {}", e.what());

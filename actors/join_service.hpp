@@ -10,7 +10,8 @@ namespace bc::actors {
 using join_flow = std::function<void(std::shared_ptr<ledger>, join_call,
                                      std::function<void(wire::join_answer)>)>;
 
-/// One of the actors that run joins. A refusal is held until release_at().
+/// One of the actors that run joins. A refusal is held until release_at()
+/// (joining/release.hpp).
 [[nodiscard]] join_service_actor spawn_join_service(caf::actor_system& system,
                                                     ledger_actors others,
                                                     join_flow flow);

@@ -50,13 +50,14 @@ result<adopting_page> adopting(projections::queries* queries,
       return out;
     at.tenant = tenants.items.front().id;
   }
-  BC_TRY(nodes,
-         queries->list_nodes(at.tenant, {}, at.nodes_after, sweep_limit));
-  for (const auto& n : nodes.items)
-    if (n.status == events::node::status_text(events::node::status::adopting)) {
-      BC_TRY(id, node_id::parse(n.id));
-      out.nodes.push_back(events::stream_of(id));
-    }
+  projections::node_filter which;
+  which.tenant = at.tenant;
+  which.status = events::node::status_text(events::node::status::adopting);
+  BC_TRY(nodes, queries->list_nodes(which, at.nodes_after, sweep_limit));
+  for (const auto& n : nodes.items) {
+    BC_TRY(id, node_id::parse(n.id));
+    out.nodes.push_back(events::stream_of(id));
+  }
   out.next = nodes.next
                  ? find_adopting{at.tenants_after, at.tenant, *nodes.next}
                  : find_adopting{at.tenant, {}, {}};
@@ -85,6 +86,15 @@ reader_actor::behavior_type journal_reader(
       [=](const find_holder& m) {
         return state->run<std::optional<events::claim_holder>>(
             [&] { return journal->holder(m.claim); });
+      },
+      [=](const keep_refusals& m) {
+        return state->run<void>(
+            [&] { return journal->keep_refusals(m.id, *m.refused); });
+      },
+      [=](const find_refusals& m) {
+        return state->run<std::vector<events::refused_join>>([&] {
+          return journal->find_refusals(m.owner, m.csr_sha256, m.limit);
+        });
       },
       [=](const find_event& m) {
         return state->run<std::optional<events::envelope>>(

@@ -59,6 +59,10 @@ class ledger {
 
   virtual void holder(std::string claim,
                       reply_to<std::optional<events::claim_holder>> done) = 0;
+  /// This owner's for this CSR, newest first (journal::find_refusals).
+  virtual void refusals(std::string owner, std::string csr_sha256,
+                        std::size_t limit,
+                        reply_to<std::vector<events::refused_join>> done) = 0;
   virtual void event_at(std::uint64_t position,
                         reply_to<std::optional<events::envelope>> done) = 0;
   virtual void events_after(std::uint64_t position, std::size_t limit,

@@ -85,6 +85,16 @@ struct keep_snapshot {
 struct find_holder {
   std::string claim;
 };
+/// Of the index of recent refusals.
+struct keep_refusals {
+  batch_id id;
+  std::shared_ptr<const std::vector<events::refused_join>> refused;
+};
+struct find_refusals {
+  std::string owner;
+  std::string csr_sha256;
+  std::size_t limit = 0;
+};
 struct find_event {
   std::uint64_t position = 0;
 };
@@ -153,10 +163,11 @@ struct sweep_adopting {
   find_adopting from;
 };
 
-// To the refusal actor (which also takes refusal_report).
+// To the refusal actor and the index's (which also take refusal_report).
 
 struct tick {};
-/// Answered when every refusal is an event or in its limiter's row.
+/// Answered when every refusal is an event or in its limiter's row; by the
+/// index, when it is in the store.
 struct flush_refusals {};
 
 // To the join service and the API service.
@@ -190,6 +201,8 @@ BC_MESSAGE(read_page)
 BC_MESSAGE(find_snapshot)
 BC_MESSAGE(keep_snapshot)
 BC_MESSAGE(find_holder)
+BC_MESSAGE(keep_refusals)
+BC_MESSAGE(find_refusals)
 BC_MESSAGE(find_event)
 BC_MESSAGE(read_events)
 BC_MESSAGE(read_head)

@@ -6,6 +6,7 @@
 #include "actors/join_service.hpp"
 #include "actors/journal_reader.hpp"
 #include "actors/journal_writer.hpp"
+#include "actors/refusal_index.hpp"
 #include "actors/refusals.hpp"
 #include "actors/registry.hpp"
 #include "events/incarnations.hpp"
@@ -32,6 +33,7 @@ constexpr int reader_threads = 2;
 /// Spawned in the order they need each other; ended the other way round.
 struct cast {
   refusal_actor refusals;
+  refusal_actor recent;  // the index of refusals
   registry_actor registry;
   writer_actor writer;
   std::vector<reader_actor> readers;
@@ -60,7 +62,7 @@ class caf_runtime final : public runtime, join_port, api_port {
   api_port& api() override { return *this; }
 
   void join(join_call call, std::function<void(join_reply)> done) override {
-    auto arrival = time_->now();
+    auto arrival = system_.clock().now();
     auto ticket = join_door_->admit(std::move(done));
     if (ticket)
       caf::anon_send(next(cast_.joins),
@@ -110,6 +112,7 @@ class caf_runtime final : public runtime, join_port, api_port {
     caf::anon_send(cast_.writer, publish_to<registry_actor>{cast_.registry});
     caf::anon_send(cast_.registry, sweep_adopting{});
     cast_.refusals = spawn_refusals(system_, {cast_.writer, o.time});
+    cast_.recent = spawn_refusal_index(system_, {cast_.readers.back(), o.time});
     spawn_services(o, incarnations);
   }
 
@@ -121,11 +124,15 @@ class caf_runtime final : public runtime, join_port, api_port {
     joining->keys = o.keys;
     joining->root_tenant = o.root_tenant;
     joining->certificate_lifetime = o.certificate_lifetime;
-    joining->refused = [to = cast_.refusals](refusal_report r) {
+    joining->shared_uuids = o.shared_uuids;
+    joining->refused = [to = cast_.refusals,
+                        index = cast_.recent](refusal_report r) {
+      caf::anon_send(index, r);
       caf::anon_send(to, std::move(r));
     };
     auto serving = std::make_shared<api_environment>();
     serving->root_tenant = o.root_tenant;
+    serving->shared_uuids = o.shared_uuids;
     serving->incarnations = incarnations;
     serving->source = o.source;
     if (o.journal->is_shared())
@@ -155,6 +162,7 @@ class caf_runtime final : public runtime, join_port, api_port {
     caf::scoped_actor self{system_};
     ask(self, until, cast_.registry, quiesce{}, "adoptions");
     ask(self, until, cast_.refusals, flush_refusals{}, "refusals");
+    ask(self, until, cast_.recent, flush_refusals{}, "recent refusals");
   }
 
   template <class Actor, class Request>
@@ -190,6 +198,7 @@ class caf_runtime final : public runtime, join_port, api_port {
     for (const auto& a : cast_.apis)
       finish(a);
     finish(cast_.refusals);
+    finish(cast_.recent);
     finish(cast_.registry);
     for (const auto& a : cast_.readers)
       finish(a);

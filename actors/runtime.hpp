@@ -6,6 +6,7 @@
 #include "base/result.hpp"
 #include "events/journal.hpp"
 #include "pki/bundle.hpp"
+#include "pki/hardware_key.hpp"
 
 #include <functional>
 #include <memory>
@@ -24,6 +25,8 @@ struct runtime_options {
   tenant_id root_tenant;
   std::string source = "better-compute";
   seconds certificate_lifetime = pki::max_node_lifetime;
+  /// Placeholders too, besides those known to the program.
+  pki::shared_uuids shared_uuids;
   int worker_threads = 2;
   /// How often a store of several processes is asked for what others wrote.
   milliseconds tail_every{200};

@@ -12,11 +12,13 @@ namespace {
 
 using node_state = shared_state<events::node::state>;
 
-// A joined node is adopted at once: pools have no acceptance checks yet.
+// A joined node is adopted at once, unless its pool's acceptance checks come
+// first.
 result<std::optional<events::batch>> adoption(const events::node::state& s,
                                               const std::string& correlation,
                                               time_point now) {
-  if (!s.node || s.current != events::node::status::adopting)
+  if (!s.node || s.current != events::node::status::adopting ||
+      s.node->acceptance)
     return std::nullopt;
   BC_TRY(decided, events::node::decide(s, events::node::adopt{now}));
   if (decided.empty())

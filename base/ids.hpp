@@ -6,6 +6,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +59,13 @@ class strong_id {
   explicit strong_id(std::string text) : text_(std::move(text)) {}
   std::string text_;
 };
+
+/// The text of an id that may be missing.
+template <class Tag>
+[[nodiscard]] std::optional<std::string> text_of(
+    const std::optional<strong_id<Tag>>& id) {
+  return id ? std::optional{id->str()} : std::nullopt;
+}
 
 struct tenant_tag {
   static constexpr std::string_view prefix = "ten_";

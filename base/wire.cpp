@@ -103,6 +103,8 @@ std::string encode(const join_request& request) {
   if (!request.attestor.empty())
     out.field("attestor", request.attestor);
   out.field("role", request.role).field("siteId", request.site_id);
+  if (!request.node_id.empty())
+    out.field("nodeId", request.node_id);
   put_base64(out, "csr", request.csr);
   const auto& c = request.hardware;
   out.key("claims").begin_object();
@@ -142,6 +144,7 @@ result<join_request> decode_join_request(std::string_view body) {
   if (std::find(roles.begin(), roles.end(), role) == roles.end())
     return invalid("is not one of node, site, ramdisk, node-tenant", "/role");
   BC_TRY(site, bounded(from, "siteId"));
+  BC_TRY(node, bounded(from, "nodeId", 64));
   BC_TRY(csr, from.base64("csr"));
   if (csr.empty() || csr.size() > max_csr)
     return invalid("must be 1 to 4096 bytes", "/csr");
@@ -159,6 +162,7 @@ result<join_request> decode_join_request(std::string_view body) {
   out.attestor = attestor;
   out.role = role;
   out.site_id = site;
+  out.node_id = node;
   out.csr = csr;
   out.hardware = hardware;
   return out;

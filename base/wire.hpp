@@ -37,6 +37,7 @@ struct join_request {
   bytes csr;            // DER
   claims hardware;
   std::optional<std::string> sealed_token;  // evidence["join-token"].sealed
+  std::string node_id = {};  // the node it is to be: a claim; empty: none
 };
 
 [[nodiscard]] std::string encode(const join_request& request);

@@ -25,11 +25,7 @@ double thread_cpu() {
 // answer signed, the server's time signed.
 double join_cost(const world& w, const std::vector<token>& tokens,
                  const std::vector<std::string>& bodies) {
-  events::join_token::state token;
-  token.token = tokens.front().record;
-  const events::tenant::state tenant;
-  const events::site::state site;
-  const events::pool::state pool;
+  const auto judged = judged_alone(tokens.front().record);
   auto before = thread_cpu();
   for (const auto& body : bodies) {
     auto now = bc::system_clock{}.now();
@@ -42,10 +38,11 @@ double join_cost(const world& w, const std::vector<token>& tokens,
                          now)
         .value();
     auto plan = actors::plan_admission(
-        *w.keys, pki::max_node_lifetime, {token, tenant, site, pool},
-        {request, csr.key, pki::hardware_key{}, digest}, "req_bench", now);
+        *w.keys, pki::max_node_lifetime, judged,
+        {request, csr.key, pki::hardware_key{}, digest, plain_identity},
+        "req_bench", now);
     actors::answer_signer signer{*w.keys, digest};
-    (void)signer.joined(std::move(plan.answer), now);
+    (void)signer.joined(std::move(plan.value().answer), now);
   }
   return (thread_cpu() - before) / static_cast<double>(bodies.size());
 }

@@ -14,9 +14,9 @@ namespace {
 
 using namespace bc::bench;
 
-const std::vector<std::string> all = {"crypto",      "joins",     "refusals",
-                                      "relay",       "hot-token", "journal",
-                                      "projections", "publisher"};
+const std::vector<std::string> all = {"crypto",   "hardware",    "joins",
+                                      "refusals", "relay",       "hot-token",
+                                      "journal",  "projections", "publisher"};
 
 int measure(settings s, std::vector<std::string> wanted,
             const std::string& json) {
@@ -31,8 +31,11 @@ int measure(settings s, std::vector<std::string> wanted,
     return wanted.empty() || std::ranges::find(wanted, name) != wanted.end();
   };
   bound b;
-  if (is_wanted("crypto") || is_wanted("joins") || is_wanted("relay"))
+  if (is_wanted("crypto") || is_wanted("hardware") || is_wanted("joins") ||
+      is_wanted("relay"))
     b = measure_crypto(s, out);
+  if (is_wanted("hardware"))
+    measure_hardware(s, b, out);
   if (is_wanted("joins"))
     measure_joins(s, b, out);
   if (is_wanted("refusals"))
@@ -59,8 +62,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> wanted;
   std::string json;
   app.add_option("sections", wanted,
-                 "crypto joins refusals relay hot-token journal projections "
-                 "publisher; all")
+                 "crypto hardware joins refusals relay hot-token journal "
+                 "projections publisher; all")
       ->check(CLI::IsMember(all));
   app.add_option("--postgres", s.postgres,
                  "URL of an empty Postgres that may be filled");

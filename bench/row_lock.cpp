@@ -184,7 +184,7 @@ bool row_lock::impl::write(PGconn* c, const events::join_token::created& token,
        {node, third.type, token.tenant.str(), now_text, "system",
         plan.batch.correlation, third.data, third.internal});
   send(c, "node",
-       {node, token.tenant.str(), token.site.str(), token.pool.str(), hardware,
+       {node, token.tenant.str(), token.site.str(), token.pool->str(), hardware,
         now_text});
   auto claim_named = [&](std::string_view prefix) {
     for (const auto& writes : plan.batch.writes)
@@ -237,15 +237,13 @@ bool row_lock::join(std::size_t which, const std::string& body) {
   const auto& claims = request.value().hardware;
   auto hardware = pki::derive_hardware_key(pki::normalise(
       {claims.product_uuid, claims.product_serial, {}, {}, {}, {}, {}}));
-  events::join_token::state token;
-  token.token = known->second;
-  const events::tenant::state tenant;
-  const events::site::state site;
-  const events::pool::state pool;
-  auto plan = actors::plan_admission(
-      *all.w.keys, pki::max_node_lifetime, {token, tenant, site, pool},
-      {request.value(), csr.value().key, hardware, csr_sha256}, "req_bench",
-      now);
+  auto planned = actors::plan_admission(
+      *all.w.keys, pki::max_node_lifetime, judged_alone(known->second),
+      {request.value(), csr.value().key, hardware, csr_sha256, plain_identity},
+      "req_bench", now);
+  if (!planned)
+    return false;
+  const auto& plan = planned.value();
   actors::answer_signer signer{*all.w.keys, csr_sha256};
   auto answer = wire::encode(signer.joined(plan.answer, now));
 

@@ -25,6 +25,9 @@ struct bound {
 };
 [[nodiscard]] bound measure_crypto(const settings& s, report& out);
 
+/// What a machine says of itself, made into its hardware key.
+void measure_hardware(const settings& s, const bound& b, report& out);
+
 /// Whole joins over TLS, on SQLite and on Postgres, beside the bound.
 void measure_joins(const settings& s, const bound& b, report& out);
 

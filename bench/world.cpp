@@ -129,16 +129,23 @@ std::vector<std::string> join_bodies(const world& w,
   return makers.clear(), out;
 }
 
+actors::judged_by judged_alone(const events::join_token::created& token) {
+  auto state = std::make_shared<events::join_token::state>();
+  state->token = token;
+  return {std::move(state),
+          std::make_shared<const events::pool::state>(),
+          std::make_shared<const events::site::state>(),
+          std::make_shared<const events::tenant::state>(),
+          nullptr,
+          nullptr};
+}
+
 std::vector<events::batch> join_batches(const world& w,
                                         const std::vector<token>& tokens,
                                         std::size_t count) {
-  const events::tenant::state tenant;
-  const events::site::state site;
-  const events::pool::state pool;
   std::vector<events::batch> out;
   for (std::size_t i = 0; i < count; ++i) {
-    events::join_token::state t;
-    t.token = tokens[i % tokens.size()].record;
+    const auto judged = judged_alone(tokens[i % tokens.size()].record);
     auto key = pki::private_key::generate();
     wire::join_request request;
     request.hardware.product_serial = to_hex(pki::random_bytes(8));
@@ -146,12 +153,14 @@ std::vector<events::batch> join_batches(const world& w,
     pki::hardware_key hardware{to_hex(pki::random_bytes(32)), true, false};
     auto digest = pki::sha256(key.pub().spki());
     auto plan = actors::plan_admission(
-        *w.keys, pki::max_node_lifetime, {t, tenant, site, pool},
-        {request, key.pub(), hardware, digest}, "req_bench", now());
+        *w.keys, pki::max_node_lifetime, judged,
+        {request, key.pub(), hardware, digest, plain_identity}, "req_bench",
+        now());
+    auto& batch = plan.value().batch;
     // The directory is not what is measured.
-    std::erase_if(plan.batch.writes,
+    std::erase_if(batch.writes,
                   [](const auto& write) { return write.events.empty(); });
-    out.push_back(std::move(plan.batch));
+    out.push_back(std::move(batch));
   }
   return out;
 }

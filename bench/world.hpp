@@ -1,7 +1,9 @@
 #pragma once
 
+#include "actors/joining/judged_by.hpp"
 #include "base/clock.hpp"
 #include "base/wire.hpp"
+#include "events/admission.hpp"
 #include "events/directory.hpp"
 #include "events/join_token.hpp"
 #include "events/journal.hpp"
@@ -43,6 +45,12 @@ void found(const world& w, events::journal& store);
 /// i modulo their number. Made on all cores.
 [[nodiscard]] std::vector<std::string> join_bodies(
     const world& w, const std::vector<token>& tokens, std::size_t count);
+
+/// A token as a join is judged by it, without the directory.
+[[nodiscard]] actors::judged_by judged_alone(
+    const events::join_token::created& token);
+inline const events::admitted_identity plain_identity{
+    events::node::trust::platform, pki::certificate_role::node, false, false};
 
 /// What the join service appends for such machines.
 [[nodiscard]] std::vector<events::batch> join_batches(

@@ -43,6 +43,8 @@ bool well_formed(const wire::joined_body& body) {
 bool names_node(const pki::leaf_view& leaf, const wire::joined_body& body,
                 const expected_answer& expected) {
   pki::spiffe_id id{body.trust_domain, expected.site, body.node_id};
+  if (!expected.node_id.empty() && body.node_id != expected.node_id)
+    return false;
   if (body.site_id != expected.site || !node_id::parse(body.node_id) ||
       !pki::parse_trust_domain(body.trust_domain))
     return false;
@@ -50,6 +52,15 @@ bool names_node(const pki::leaf_view& leaf, const wire::joined_body& body,
          std::none_of(
              leaf.uris.begin() + 1, leaf.uris.end(),
              [](const std::string& uri) { return uri.starts_with("spiffe:"); });
+}
+
+bool is_node_agent(pki::certificate_role r) {
+  return r == pki::certificate_role::node ||
+         r == pki::certificate_role::node_tenant;
+}
+
+bool role_fits(pki::certificate_role issued, pki::certificate_role asked) {
+  return issued == asked || (is_node_agent(issued) && is_node_agent(asked));
 }
 
 }  // namespace
@@ -103,8 +114,9 @@ checked_join check_joined(const wire::join_answer& answer,
     return failed(answer_check::key);
   if (!names_node(leaf.value(), b, expected))
     return failed(answer_check::spiffe);
-  if (leaf.value().role != expected.role ||
-      b.role != pki::role_text(expected.role))
+  const auto role = leaf.value().role;
+  if (!role || !role_fits(*role, expected.role) ||
+      b.role != pki::role_text(*role))
     return failed(answer_check::role);
   return {answer_check::none, b, leaf.value().not_before,
           leaf.value().not_after};

@@ -20,9 +20,12 @@ struct expected_answer {
   pki::public_key own_key;
   std::string site;
   pki::certificate_role role = pki::certificate_role::node;
+  std::string node_id = {};  // empty: any
 };
 
 /// The checks of an answer, in their order (spec: joining#join-flow step 5).
+/// Asked for `node` or `node-tenant`, the server says which of the two it is:
+/// the token, not the machine, decides on trust.
 /// `form` is a signed body that does not parse.
 enum class answer_check {
   none,

@@ -5,6 +5,7 @@
 #include "daemon/answer_check.hpp"
 #include "daemon/identity_store.hpp"
 #include "pki/chain.hpp"
+#include "pki/claims_digest.hpp"
 #include "pki/csr.hpp"
 #include "pki/jwe.hpp"
 
@@ -72,7 +73,8 @@ class attempt {
         token_(token),
         request_(request),
         expected_{c.join_signing_key_pin, pki::sha256(request.csr),
-                  request.key.pub(), c.site, options.role},
+                  request.key.pub(),      c.site,
+                  options.role,           options.node_id},
         outcome_unknown_(request.from_earlier_run) {}
 
   join_outcome run() {
@@ -109,10 +111,12 @@ class attempt {
     wire::join_request body;
     body.role = pki::role_text(options_.role);
     body.site_id = config_.site;
+    body.node_id = options_.node_id;
     body.csr = request_.csr;
     body.hardware = to_wire(hardware_);
-    body.sealed_token = pki::seal_token(recipient_, token_.expose_text(),
-                                        expected_.csr_sha256, now() + offset_);
+    body.sealed_token = pki::seal_token(
+        recipient_, token_.expose_text(),
+        {expected_.csr_sha256, pki::claims_digest(body)}, now() + offset_);
     auto text = wire::encode(body);
     return options_.send ? options_.send(text) : post_join(config_, text);
   }

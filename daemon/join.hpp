@@ -39,6 +39,8 @@ using token_source = std::function<result<secret_bytes>()>;
 
 struct join_options {
   pki::certificate_role role = pki::certificate_role::node;
+  /// The node the machine is to be, for a token that names one; empty: any.
+  std::string node_id = {};
   /// Retries after a lost connection or UNAVAILABLE, and after a CONFLICT.
   int retries = 3;
   /// post_join() to the configured gateway when empty.

@@ -63,12 +63,25 @@ void keep_secrets_out_of_dumps() {
 #endif
 }
 
-int join(const std::string& config_file, const std::string& data_dir) {
-  auto config = daemon::load_config(config_file);
+struct join_arguments {
+  std::string config_file;
+  std::string data_dir;
+  std::string role = "node";
+  std::string node_id;
+};
+
+int join(const join_arguments& given) {
+  auto config = daemon::load_config(given.config_file);
   if (!config)
     return complain(config.error().message);
-  if (!data_dir.empty())
-    config.value().data_dir = std::filesystem::absolute(data_dir);
+  if (!given.data_dir.empty())
+    config.value().data_dir = std::filesystem::absolute(given.data_dir);
+  daemon::join_options options;
+  options.role =
+      pki::parse_role(given.role).value_or(pki::certificate_role::node);
+  if (!given.node_id.empty() && !node_id::parse(given.node_id))
+    return complain("--node-id is not a node id (node_...)");
+  options.node_id = given.node_id;
   auto hardware = daemon::make_hardware_source();
   auto ask = [] {
     if (std::getenv(daemon::token_variable) == nullptr &&
@@ -78,7 +91,7 @@ int join(const std::string& config_file, const std::string& data_dir) {
                    "with Ctrl-D\n");
     return daemon::read_token(STDIN_FILENO);
   };
-  auto outcome = daemon::run_join(config.value(), *hardware, ask);
+  auto outcome = daemon::run_join(config.value(), *hardware, ask, options);
   // The token must not reach a process started later, also when not needed.
   ::unsetenv(daemon::token_variable);
   bool joined = outcome.exit_code == daemon::join_exit::joined;
@@ -103,16 +116,26 @@ int main(int argc, char** argv) {
   auto* version = app.add_subcommand("version", "Print the version");
   auto* join_command = app.add_subcommand(
       "join", "Join this machine to its pool with a join token");
-  std::string config_file;
-  std::string data_dir;
-  join_command->add_option("--config", config_file, "Configuration file")
+  join_arguments given;
+  join_command->add_option("--config", given.config_file, "Configuration file")
       ->type_name("FILE")
       ->required();
   join_command
-      ->add_option("--data-dir", data_dir,
+      ->add_option("--data-dir", given.data_dir,
                    "Data folder (default: data_dir of the configuration, or "
                    "/var/lib/bcd)")
       ->type_name("DIR");
+  join_command
+      ->add_option("--role", given.role,
+                   "What joins: node (a machine of a pool), site (an agent, "
+                   "with a site token) or ramdisk (with a discovery token)")
+      ->check(CLI::IsMember({"node", "site", "ramdisk"}))
+      ->capture_default_str();
+  join_command
+      ->add_option("--node-id", given.node_id,
+                   "The node this machine is to be, for a token that was made "
+                   "for one node")
+      ->type_name("NODE");
   daemon::add_hardware_options(*join_command);
   join_command->footer(join_help);
   try {
@@ -130,7 +153,7 @@ int main(int argc, char** argv) {
       std::printf("bcd %s\n", program_version);
       return 0;
     }
-    return join(config_file, data_dir);
+    return join(given);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "bcd: %s\n", e.what());
     return static_cast<int>(daemon::join_exit::local);

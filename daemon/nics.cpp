@@ -1,16 +1,8 @@
-#include "base/encoding.hpp"
 #include "daemon/hardware.hpp"
+#include "daemon/kernel_files.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-#include <linux/ethtool.h>
-#include <linux/sockios.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <sstream>
 
 namespace bc::daemon {
 
@@ -18,100 +10,83 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t mac_size = 6;
 constexpr std::string_view ethernet = "1";  // ARPHRD_ETHER
 
-std::string text_of(const fs::path& file) {
-  std::ifstream in{file};
-  return {std::istreambuf_iterator<char>{in}, {}};
-}
-
-std::string first_line(const fs::path& file) {
-  auto text = text_of(file);
-  return text.substr(0, text.find('\n'));
-}
-
-std::string bus_of(const fs::path& device) {
-  std::error_code ec;
-  return fs::canonical(device / "subsystem", ec).filename().string();
+result<bool> is_there(const fs::path& path) {
+  BC_TRY(where, resolve(path));
+  return where.has_value();
 }
 
 // Through a USB controller on the PCI bus, the path names the USB bus; such a
 // NIC is often the management controller's, with one MAC on every server
 // (CASES 54).
 bool behind_usb(const fs::path& device) {
-  std::error_code ec;
-  auto path = fs::canonical(device, ec);
-  return std::any_of(path.begin(), path.end(), [](const fs::path& part) {
+  return std::any_of(device.begin(), device.end(), [](const fs::path& part) {
     auto name = part.string();
     return name.starts_with("usb") && name.size() > 3 && name[3] >= '0' &&
            name[3] <= '9';
   });
 }
 
-bool is_physical(const fs::path& nic) {
-  std::error_code ec;
-  auto device = nic / "device";
-  if (!fs::exists(device, ec) || fs::exists(device / "physfn", ec))
-    return false;
-  auto bus = bus_of(device);
-  if ((bus != "pci" && bus != "platform") || behind_usb(device))
-    return false;
-  for (const char* stacked : {"bonding", "bridge"})
-    if (fs::exists(nic / stacked, ec))
-      return false;
-  return text_of(nic / "uevent").find("DEVTYPE=vlan") == std::string::npos &&
-         first_line(nic / "type") == ethernet;
+result<bool> is_built_in(const fs::path& device) {
+  BC_TRY(virtual_function, is_there(device / "physfn"));
+  BC_TRY(subsystem, resolve(device / "subsystem"));
+  auto bus = subsystem ? subsystem->filename().string() : std::string{};
+  return !virtual_function && (bus == "pci" || bus == "platform") &&
+         !behind_usb(device);
 }
 
-std::string as_mac(const unsigned char* data) {
-  auto hex = to_hex(byte_view{data, mac_size});
-  std::string out;
-  for (std::size_t i = 0; i < hex.size(); i += 2) {
-    if (i > 0)
-      out += ':';
-    out += hex.substr(i, 2);
-  }
-  return out;
+// What the kernel makes on top of a device, a VLAN or a switch's port say, has
+// a type; of those that have one, only radios are devices themselves.
+bool has_made_type(std::string_view uevent) {
+  std::istringstream lines{std::string{uevent}};
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("DEVTYPE="))
+      return line != "DEVTYPE=wlan";
+  return false;
+}
+
+// "pf0vf3", "c1pf0": a port that stands for a function on the other side, with
+// an address of the driver's making. "p0" is the port to the network.
+bool stands_for_function(std::string_view port) {
+  if (port.starts_with('c'))
+    port.remove_prefix(
+        std::min(port.find_first_not_of("0123456789", 1), port.size()));
+  return port.starts_with("pf");
+}
+
+result<bool> is_stacked(const fs::path& nic) {
+  BC_TRY(bond, is_there(nic / "bonding"));
+  BC_TRY(bridge, is_there(nic / "bridge"));
+  BC_TRY(uevent, read_kernel_file(nic / "uevent"));
+  BC_TRY(port, read_kernel_file(nic / "phys_port_name"));
+  return bond || bridge || has_made_type(uevent.value_or("")) ||
+         stands_for_function(port.value_or(""));
+}
+
+result<bool> is_physical(const fs::path& nic) {
+  BC_TRY(type, read_kernel_file(nic / "type"));
+  BC_TRY(device, resolve(nic / "device"));
+  if (type != ethernet || !device)
+    return false;
+  BC_TRY(built_in, is_built_in(*device));
+  if (!built_in)
+    return false;
+  BC_TRY(stacked, is_stacked(nic));
+  return !stacked;
 }
 
 }  // namespace
 
-std::vector<std::string> physical_nics(const fs::path& folder) {
+result<std::vector<std::string>> physical_nics(const fs::path& folder) {
+  BC_TRY(names, names_in(folder));
   std::vector<std::string> out;
-  std::error_code ec;
-  for (fs::directory_iterator it{folder, ec}, end; !ec && it != end;
-       it.increment(ec))
-    if (is_physical(it->path()))
-      out.push_back(it->path().filename().string());
-  std::sort(out.begin(), out.end());
+  for (const auto& name : names) {
+    BC_TRY(physical, is_physical(folder / name));
+    if (physical)
+      out.push_back(name);
+  }
   return out;
-}
-
-std::optional<std::string> permanent_mac(const std::string& interface) {
-  if (interface.size() >= IFNAMSIZ)
-    return std::nullopt;
-  int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (socket < 0)
-    return std::nullopt;
-  constexpr std::uint32_t room = 32;
-  alignas(ethtool_perm_addr) unsigned char
-      buffer[sizeof(ethtool_perm_addr) + room] = {};
-  auto* query = reinterpret_cast<ethtool_perm_addr*>(buffer);
-  query->cmd = ETHTOOL_GPERMADDR;
-  query->size = room;
-  ifreq request{};
-  std::memcpy(request.ifr_name, interface.c_str(), interface.size());
-  request.ifr_data = reinterpret_cast<char*>(query);
-  bool known = ::ioctl(socket, SIOCETHTOOL, &request) == 0;
-  ::close(socket);
-  const unsigned char* address = buffer + sizeof(ethtool_perm_addr);
-  // A driver without one answers zeros.
-  if (!known || query->size != mac_size ||
-      std::all_of(address, address + mac_size,
-                  [](unsigned char b) { return b == 0; }))
-    return std::nullopt;
-  return as_mac(address);
 }
 
 }  // namespace bc::daemon

@@ -1,8 +1,4 @@
-#include "base/encoding.hpp"
 #include "daemon/hardware.hpp"
-
-#include <array>
-#include <unistd.h>
 
 namespace bc::daemon {
 
@@ -10,18 +6,7 @@ namespace {
 
 class machine final : public hardware_source {
  public:
-  result<pki::hardware_claims> read() override {
-    BC_TRY(claims, read_dmi("/sys/class/dmi/id"));
-    for (const auto& nic : physical_nics("/sys/class/net"))
-      if (auto mac = permanent_mac(nic))
-        claims.macs.push_back(*mac);
-    std::array<char, 256> name{};
-    // The kernel takes any bytes for a name; the protocol takes text.
-    if (::gethostname(name.data(), name.size() - 1) == 0 &&
-        is_utf8(name.data()))
-      claims.hostname = name.data();
-    return std::move(claims);
-  }
+  result<pki::hardware_claims> read() override { return read_machine({}); }
 };
 
 }  // namespace

@@ -18,32 +18,62 @@ namespace {
 using fields = std::string_view;
 
 constexpr fields tenant_fields[] = {"tenantId", "name", "root", "createdAt"};
-constexpr fields site_fields[] = {"siteId", "tenantId", "name", "kind",
-                                  "createdAt"};
-constexpr fields pool_fields[] = {"poolId", "tenantId", "siteId",
-                                  "name",   "agent",    "createdAt"};
+constexpr fields site_fields[] = {"siteId", "tenantId",    "name",
+                                  "kind",   "dedicatedTo", "createdAt"};
+constexpr fields site_updated_fields[] = {"siteId", "name", "dedicatedTo",
+                                          "updatedAt"};
+constexpr fields site_deleted_fields[] = {"siteId", "deletedAt"};
+constexpr fields pool_fields[] = {"poolId", "tenantId", "siteId",   "name",
+                                  "agent",  "policy",   "createdAt"};
+constexpr fields pool_updated_fields[] = {"poolId", "name", "agent", "policy",
+                                          "updatedAt"};
+constexpr fields pool_archived_fields[] = {"poolId", "archivedAt"};
 constexpr fields credential_fields[] = {"credentialId", "principal", "grants",
                                         "createdAt"};
 constexpr fields credential_revoked_fields[] = {"credentialId", "principal",
                                                 "revokedAt"};
 constexpr fields token_created_fields[] = {
-    "tokenId",   "poolId", "siteId",       "role",  "maxUses",
-    "expiresAt", "pinned", "allowReclaim", "hosted"};
+    "tokenId",   "poolId", "siteId",       "role",   "maxUses",
+    "expiresAt", "pinned", "allowReclaim", "hosted", "nodeId"};
 constexpr fields token_revoked_fields[] = {"tokenId", "poolId", "revokedAt"};
-constexpr fields joined_fields[] = {"nodeId",      "poolId",
-                                    "siteId",      "attestor",
-                                    "reclaim",     "hardwareKeyTrusted",
-                                    "hardwareKey", "certificateSerial",
-                                    "nodeKey",     "identityGeneration",
-                                    "role",        "notAfter"};
+constexpr fields site_token_created_fields[] = {"tokenId", "siteId", "maxUses",
+                                                "expiresAt"};
+constexpr fields site_token_revoked_fields[] = {"tokenId", "siteId",
+                                                "revokedAt"};
+constexpr fields joined_fields[] = {"nodeId",
+                                    "poolId",
+                                    "siteId",
+                                    "attestor",
+                                    "reclaim",
+                                    "hardwareKeyTrusted",
+                                    "hardwareKey",
+                                    "hardwareChanged",
+                                    "certificateSerial",
+                                    "nodeKey",
+                                    "identityGeneration",
+                                    "role",
+                                    "trust",
+                                    "acceptance",
+                                    "notAfter"};
 constexpr fields adopted_fields[] = {"nodeId", "adoptedAt"};
+constexpr fields cordoned_fields[] = {"nodeId", "reason", "cordonedAt"};
+constexpr fields retired_fields[] = {"nodeId", "reason", "retiredAt"};
+constexpr fields certificate_revoked_fields[] = {
+    "nodeId", "certificateSerial", "identityGeneration", "reason",
+    "note",   "revokedAt"};
+constexpr fields clone_suspected_fields[] = {"nodeId", "hardwareKey",
+                                             "suspectedAt"};
 constexpr fields refused_fields[] = {"attestor",  "reason",      "role",
                                      "csrSha256", "hardwareKey", "suppressed"};
 
 constexpr std::array types = {
     event_type{name::tenant_created, 1, "tenant", true, tenant_fields},
     event_type{name::site_created, 1, "site", true, site_fields},
+    event_type{name::site_updated, 1, "site", true, site_updated_fields},
+    event_type{name::site_deleted, 1, "site", true, site_deleted_fields},
     event_type{name::pool_created, 1, "pool", true, pool_fields},
+    event_type{name::pool_updated, 1, "pool", true, pool_updated_fields},
+    event_type{name::pool_archived, 1, "pool", true, pool_archived_fields},
     event_type{name::credential_created, 1, "credential", true,
                credential_fields},
     event_type{name::credential_revoked, 1, "credential", true,
@@ -53,8 +83,18 @@ constexpr std::array types = {
     event_type{name::join_token_redeemed, 1, "join_token", false, {}},
     event_type{name::join_token_revoked, 1, "join_token", true,
                token_revoked_fields},
+    event_type{name::site_token_created, 1, "join_token", true,
+               site_token_created_fields},
+    event_type{name::site_token_revoked, 1, "join_token", true,
+               site_token_revoked_fields},
     event_type{name::node_joined, 1, "node", true, joined_fields},
     event_type{name::node_adopted, 1, "node", true, adopted_fields},
+    event_type{name::node_cordoned, 1, "node", true, cordoned_fields},
+    event_type{name::node_retired, 1, "node", true, retired_fields},
+    event_type{name::node_clone_suspected, 1, "node", true,
+               clone_suspected_fields},
+    event_type{name::certificate_revoked, 1, "node", true,
+               certificate_revoked_fields},
     event_type{name::join_refused, 1, "refusal", true, refused_fields},
     event_type{name::incarnation_started, 1, journal_stream, false, {}},
     event_type{name::pki_initialized, 1, "pki", false, {}},
@@ -102,13 +142,28 @@ result<moves> moves_of(const envelope& e) {
   return moves{};
 }
 
-std::optional<public_event> public_parts(const envelope& e,
-                                         std::string_view incarnation,
-                                         std::string_view source) {
+std::optional<std::string> public_data(const envelope& e) {
   const auto* type = find_event_type(e.type);
   if (!type || !type->is_public || type->version != e.type_version)
     return std::nullopt;
   auto data = json::parse_object(e.data);
+  if (!data)
+    return std::nullopt;
+  json::writer out;
+  out.begin_object();
+  for (auto field : type->public_fields) {
+    auto it = data.value().FindMember(
+        json::value{rapidjson::StringRef(field.data(), field.size())});
+    if (it != data.value().MemberEnd())
+      out.key(field).raw_value(it->value);
+  }
+  return out.end_object().str();
+}
+
+std::optional<public_event> public_parts(const envelope& e,
+                                         std::string_view incarnation,
+                                         std::string_view source) {
+  auto data = public_data(e);
   if (!data)
     return std::nullopt;
   const auto prefix = std::string{incarnation} + "-";
@@ -127,15 +182,7 @@ std::optional<public_event> public_parts(const envelope& e,
   if (!e.correlation.empty())
     out.attributes.emplace_back("correlationid", e.correlation);
   out.attributes.emplace_back("sequence", prefix + padded(e.position));
-  json::writer text;
-  text.begin_object();
-  for (auto field : type->public_fields) {
-    auto it = data.value().FindMember(
-        json::value{rapidjson::StringRef(field.data(), field.size())});
-    if (it != data.value().MemberEnd())
-      text.key(field).raw_value(it->value);
-  }
-  out.data = text.end_object().str();
+  out.data = std::move(*data);
   return out;
 }
 

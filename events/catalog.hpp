@@ -29,6 +29,10 @@ struct event_type {
 /// none; INTERNAL for an unknown type or version.
 [[nodiscard]] result<moves> moves_of(const envelope& e);
 
+/// What of an event's data may leave, a JSON object; nullopt for an event that
+/// is not public, or cannot be read.
+[[nodiscard]] std::optional<std::string> public_data(const envelope& e);
+
 /// A public event in parts: CloudEvents attributes in their order, and the
 /// JSON object `data`.
 struct public_event {

@@ -8,7 +8,11 @@ namespace bc::events::name {
 
 inline constexpr std::string_view tenant_created = "tenant.created";
 inline constexpr std::string_view site_created = "site.created";
+inline constexpr std::string_view site_updated = "site.updated";
+inline constexpr std::string_view site_deleted = "site.deleted";
 inline constexpr std::string_view pool_created = "pool.created";
+inline constexpr std::string_view pool_updated = "pool.updated";
+inline constexpr std::string_view pool_archived = "pool.archived";
 inline constexpr std::string_view credential_created =
     "security.credential.created";
 inline constexpr std::string_view credential_revoked =
@@ -19,8 +23,17 @@ inline constexpr std::string_view join_token_redeemed =
     "security.join-token.redeemed";
 inline constexpr std::string_view join_token_revoked =
     "security.join-token.revoked";
+inline constexpr std::string_view site_token_created =
+    "security.site-token.created";
+inline constexpr std::string_view site_token_revoked =
+    "security.site-token.revoked";
 inline constexpr std::string_view node_joined = "node.joined";
 inline constexpr std::string_view node_adopted = "node.adopted";
+inline constexpr std::string_view node_cordoned = "node.cordoned";
+inline constexpr std::string_view node_retired = "node.retired";
+inline constexpr std::string_view node_clone_suspected = "node.clone-suspected";
+inline constexpr std::string_view certificate_revoked =
+    "security.certificate-revoked";
 inline constexpr std::string_view join_refused = "security.join.refused";
 inline constexpr std::string_view incarnation_started =
     "journal.incarnation-started";

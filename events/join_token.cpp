@@ -29,6 +29,31 @@ state& apply(state& s, const revoked& r) {
   return s;
 }
 
+// A retry may come with another lifetime or count: the first one stands. A
+// pool's token is on the pool's site, which the retry does not name.
+bool is_retry_of(const created& old, const created& asked) {
+  return old.tenant == asked.tenant && old.token_role == asked.token_role &&
+         old.pool == asked.pool &&
+         (old.token_role != role::site || old.site == asked.site) &&
+         old.expect == asked.expect &&
+         old.allow_reclaim == asked.allow_reclaim &&
+         old.hosted == asked.hosted && old.node == asked.node;
+}
+
+bool is_of(const created& token, const revoke& c) {
+  if (token.tenant != c.tenant)
+    return false;
+  if (c.site)
+    return token.token_role == role::site && token.site == *c.site;
+  return c.pool && token.pool == c.pool;
+}
+
+bool admits_ask(const created& token, certificate_role asked) {
+  const bool hosted = token.hosted.has_value();
+  return asked == admits(token.token_role, hosted) ||
+         (hosted && asked == admits(token.token_role, false));
+}
+
 }  // namespace
 
 std::string_view role_text(role r) noexcept {
@@ -59,6 +84,13 @@ certificate_role admits(role r, bool hosted) noexcept {
   return certificate_role::node;
 }
 
+std::optional<role> parse_role(std::string_view text) noexcept {
+  for (auto r : {role::node, role::site, role::provisioned, role::discovery})
+    if (role_text(r) == text)
+      return r;
+  return std::nullopt;
+}
+
 state evolve(state s, const event& e) {
   ++s.version;
   std::visit([&s](const auto& what) { apply(s, what); }, e);
@@ -68,24 +100,23 @@ state evolve(state s, const event& e) {
 result<std::vector<event>> decide(const state& s, const create& c) {
   if (!s.token)
     return std::vector<event>{c.token};
-  const auto& old = *s.token;
-  const auto& asked = c.token;
-  // A retry may come with another lifetime or count: the first one stands.
-  if (old.tenant == asked.tenant && old.pool == asked.pool &&
-      old.expect == asked.expect && old.allow_reclaim == asked.allow_reclaim &&
-      old.hosted == asked.hosted)
+  if (is_retry_of(*s.token, c.token))
     return std::vector<event>{};
+  if (s.token->token_role == role::site)
+    return fail(errc::conflict,
+                "This idempotency key made a site token for another site");
   return fail(errc::conflict,
               "This idempotency key made a join token with another pool, "
               "expect, allowReclaim or hosted");
 }
 
 result<std::vector<event>> decide(const state& s, const revoke& c) {
-  if (!s.token || s.token->tenant != c.tenant || s.token->pool != c.pool)
-    return fail(errc::not_found, "No such join token in this pool");
+  if (!s.token || !is_of(*s.token, c))
+    return fail(errc::not_found, c.site ? "No such site token on this site"
+                                        : "No such join token in this pool");
   if (s.revoked_at)
     return std::vector<event>{};
-  return std::vector<event>{revoked{s.token->id, s.token->pool, c.now}};
+  return std::vector<event>{revoked{s.token->id, s.token->pool, c.now, c.site}};
 }
 
 std::optional<refusal_reason> check_secret(
@@ -110,7 +141,7 @@ std::optional<refusal_reason> check_usable(const state& s,
     return refusal_reason::token_expired;
   if (s.uses_left <= 0)
     return refusal_reason::token_exhausted;
-  if (asked != admits(s.token->token_role, s.token->hosted.has_value()))
+  if (!admits_ask(*s.token, asked))
     return refusal_reason::token_role_mismatch;
   return std::nullopt;
 }

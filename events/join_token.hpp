@@ -20,15 +20,17 @@ namespace bc::events::join_token {
 
 enum class role { node, site, provisioned, discovery };
 [[nodiscard]] std::string_view role_text(role r) noexcept;
+[[nodiscard]] std::optional<role> parse_role(std::string_view text) noexcept;
 /// The certificate role a token of this role admits; hosted tokens admit
 /// node-tenant.
 [[nodiscard]] pki::certificate_role admits(role r, bool hosted) noexcept;
 
-/// `security.join-token.created`.
+/// `security.join-token.created`, of a site token
+/// `security.site-token.created`.
 struct created {
   join_token_id id;
   tenant_id tenant;
-  pool_id pool;
+  std::optional<pool_id> pool;  // none: a site token
   site_id site;
   role token_role = role::node;
   std::int64_t max_uses = 1;
@@ -38,6 +40,8 @@ struct created {
   time_point created_at;
   time_point expires_at;
   std::string secret_sha256;  // hex; internal
+  /// Of a provisioned token: the node it is for.
+  std::optional<node_id> node = std::nullopt;
   bool operator==(const created&) const = default;
 };
 /// `security.join-token.redeemed`: one use is spent.
@@ -47,11 +51,13 @@ struct redeemed {
   std::string csr_sha256;  // hex
   bool operator==(const redeemed&) const = default;
 };
-/// `security.join-token.revoked`.
+/// `security.join-token.revoked`, of a site token
+/// `security.site-token.revoked`.
 struct revoked {
   join_token_id id;
-  pool_id pool;
+  std::optional<pool_id> pool;
   time_point at;
+  std::optional<site_id> site = std::nullopt;  // of a site token
   bool operator==(const revoked&) const = default;
 };
 using event = std::variant<created, redeemed, revoked>;
@@ -73,19 +79,21 @@ struct state {
 [[nodiscard]] result<event> decode(const envelope& e);
 
 /// Creation against what the stream holds. A replay (same id exists) with the
-/// same pool, expect, allowReclaim and hosted: no events. With others:
-/// CONFLICT.
+/// same pool, expect, allowReclaim and hosted, of a site token the same site:
+/// no events. With others: CONFLICT.
 struct create {
   created token;
 };
 [[nodiscard]] result<std::vector<event>> decide(const state& s,
                                                 const create& c);
 
-/// No events when already revoked; NOT_FOUND unless it is a token of the pool.
+/// No events when already revoked; NOT_FOUND unless it is a token of the pool,
+/// or (with `site`) a site token of the site.
 struct revoke {
   tenant_id tenant;
-  pool_id pool;
+  std::optional<pool_id> pool;
   time_point now;
+  std::optional<site_id> site = std::nullopt;
 };
 [[nodiscard]] result<std::vector<event>> decide(const state& s,
                                                 const revoke& c);
@@ -95,7 +103,8 @@ struct revoke {
 [[nodiscard]] std::optional<refusal_reason> check_secret(
     const state& s, const pki::sha256_digest& presented);
 /// The second half, after the stored answer was looked up: revoked, expired
-/// (at the exact second: now >= expiresAt), exhausted, role.
+/// (at the exact second: now >= expiresAt), exhausted, role. A hosted token may
+/// be asked for `node` and for `node-tenant`: the server decides which it gets.
 [[nodiscard]] std::optional<refusal_reason> check_usable(
     const state& s, pki::certificate_role asked, time_point now);
 

@@ -9,13 +9,6 @@ namespace {
 
 using pki::hardware_expectation;
 
-std::optional<role> parse_role(std::string_view text) noexcept {
-  for (auto r : {role::node, role::site, role::provisioned, role::discovery})
-    if (role_text(r) == text)
-      return r;
-  return std::nullopt;
-}
-
 moves on_budget(budget_move::kind what, const join_token_id& id,
                 std::int64_t amount) {
   moves m;
@@ -34,16 +27,19 @@ moves effect(const revoked& r) {
 }
 
 event_write write(const created& c) {
+  auto type = c.token_role == role::site ? name::site_token_created
+                                         : name::join_token_created;
   auto data = codec::object([&](json::writer& out) {
     out.field("tokenId", c.id.str())
-        .field("poolId", c.pool.str())
+        .field("poolId", text_of(c.pool))
         .field("siteId", c.site.str())
         .field("role", role_text(c.token_role))
         .field("maxUses", c.max_uses)
         .field("expiresAt", to_rfc3339(c.expires_at))
         .field("pinned", !c.expect.empty())
         .field("allowReclaim", c.allow_reclaim)
-        .field("hosted", c.hosted);
+        .field("hosted", c.hosted)
+        .field("nodeId", text_of(c.node));
   });
   auto internal = codec::object([&](json::writer& out) {
     out.field("tenantId", c.tenant.str())
@@ -55,8 +51,8 @@ event_write write(const created& c) {
         .field("gpuUuid", c.expect.gpu_uuid);
     out.end_object().field("secretSha256", c.secret_sha256);
   });
-  return {std::string{name::join_token_created}, 1, std::move(data),
-          std::move(internal), effect(c)};
+  return {std::string{type}, 1, std::move(data), std::move(internal),
+          effect(c)};
 }
 
 event_write write(const redeemed& r) {
@@ -70,13 +66,14 @@ event_write write(const redeemed& r) {
 }
 
 event_write write(const revoked& r) {
+  auto type = r.site ? name::site_token_revoked : name::join_token_revoked;
   auto data = codec::object([&](json::writer& out) {
     out.field("tokenId", r.id.str())
-        .field("poolId", r.pool.str())
+        .field("poolId", text_of(r.pool))
+        .field("siteId", text_of(r.site))
         .field("revokedAt", to_rfc3339(r.at));
   });
-  return {std::string{name::join_token_revoked}, 1, std::move(data), "{}",
-          effect(r)};
+  return {std::string{type}, 1, std::move(data), "{}", effect(r)};
 }
 
 result<hardware_expectation> read_expect(const json::reader& from) {
@@ -87,24 +84,34 @@ result<hardware_expectation> read_expect(const json::reader& from) {
   return hardware_expectation{uuid, serial, mac, gpu};
 }
 
+template <class Id>
+result<std::optional<Id>> optional_id(const json::reader& from,
+                                      std::string_view name) {
+  if (!from.has(name))
+    return std::nullopt;
+  BC_TRY(id, codec::id_of<Id>(from, name));
+  return std::optional{std::move(id)};
+}
+
 result<event> read_created(const json::reader& data,
                            const json::reader& internal) {
   BC_TRY(id, codec::id_of<join_token_id>(data, "tokenId"));
-  BC_TRY(pool, codec::id_of<pool_id>(data, "poolId"));
+  BC_TRY(pool, optional_id<pool_id>(data, "poolId"));
   BC_TRY(site, codec::id_of<site_id>(data, "siteId"));
   BC_TRY(token_role, codec::one_of(data, "role", parse_role));
   BC_TRY(max_uses, data.integer("maxUses"));
   BC_TRY(expires_at, codec::time_of(data, "expiresAt"));
   BC_TRY(allow_reclaim, data.boolean("allowReclaim"));
   BC_TRY(hosted, data.optional_text("hosted"));
+  BC_TRY(node, optional_id<node_id>(data, "nodeId"));
   BC_TRY(tenant, codec::id_of<tenant_id>(internal, "tenantId"));
   BC_TRY(created_at, codec::millis_of(internal, "createdAtMs"));
   BC_TRY(expect_object, internal.object("expect"));
   BC_TRY(expect, read_expect(expect_object));
   BC_TRY(secret, internal.text("secretSha256"));
-  return created{id,         tenant,     pool,       site,
-                 token_role, max_uses,   expect,     allow_reclaim,
-                 hosted,     created_at, expires_at, secret};
+  return created{id,         tenant, pool,          site,   token_role,
+                 max_uses,   expect, allow_reclaim, hosted, created_at,
+                 expires_at, secret, node};
 }
 
 result<event> read_redeemed(const json::reader& data, const json::reader&) {
@@ -116,9 +123,10 @@ result<event> read_redeemed(const json::reader& data, const json::reader&) {
 
 result<event> read_revoked(const json::reader& data, const json::reader&) {
   BC_TRY(id, codec::id_of<join_token_id>(data, "tokenId"));
-  BC_TRY(pool, codec::id_of<pool_id>(data, "poolId"));
+  BC_TRY(pool, optional_id<pool_id>(data, "poolId"));
+  BC_TRY(site, optional_id<site_id>(data, "siteId"));
   BC_TRY(at, codec::time_of(data, "revokedAt"));
-  return revoked{id, pool, at};
+  return revoked{id, pool, at, site};
 }
 
 }  // namespace
@@ -132,11 +140,13 @@ event_write encode(const event& e) {
 }
 
 result<event> decode(const envelope& e) {
-  if (codec::is(e, name::join_token_created))
+  if (codec::is(e, name::join_token_created) ||
+      codec::is(e, name::site_token_created))
     return codec::read_event(e, read_created);
   if (codec::is(e, name::join_token_redeemed))
     return codec::read_event(e, read_redeemed);
-  if (codec::is(e, name::join_token_revoked))
+  if (codec::is(e, name::join_token_revoked) ||
+      codec::is(e, name::site_token_revoked))
     return codec::read_event(e, read_revoked);
   return codec::unknown_event(e);
 }

@@ -4,6 +4,7 @@
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "events/refused_join.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -265,6 +266,18 @@ class journal {
   /// Adds to the row's dropped count, for the next event to carry.
   [[nodiscard]] virtual result<void> add_dropped(std::string_view stream,
                                                  std::uint64_t count) = 0;
+
+  /// Adds to the index of recent refusals, which is beside the journal: rows
+  /// of one owner, CSR, reason and token are one, their `times` added up. The
+  /// same batch again changes nothing. Of each owner and reason the
+  /// `refusals_kept` that were refused last stay.
+  [[nodiscard]] virtual result<void> keep_refusals(
+      const batch_id& id, std::span<const refused_join> refused) = 0;
+  /// This owner's whose CSR has this SHA-256, or one that begins so, newest
+  /// first, at most `limit`.
+  [[nodiscard]] virtual result<std::vector<refused_join>> find_refusals(
+      std::string_view owner, std::string_view csr_sha256,
+      std::size_t limit) = 0;
 
   [[nodiscard]] virtual result<std::optional<snapshot>> load_snapshot(
       std::string_view stream) = 0;

@@ -25,6 +25,8 @@ inline constexpr std::string_view journal_shapes[] = {
     "select stream, position, reason from parked_streams limit 0",
     "select position, commit_no, link, incarnation, time_ms, signature from "
     "checkpoints limit 0",
+    "select owner, csr_sha256, reason, token, attestor, role, first_ms, "
+    "last_ms, times, details, batch from refused_joins limit 0",
 };
 
 }  // namespace bc::events::detail

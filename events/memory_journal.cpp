@@ -3,6 +3,7 @@
 #include "events/journal_audit.hpp"
 #include "events/journal_judge.hpp"
 #include "events/memory_ledger.hpp"
+#include "events/memory_refusals.hpp"
 #include "pki/digest.hpp"
 
 #include <map>
@@ -69,6 +70,20 @@ class memory_journal final : public journal {
     return ok();
   }
 
+  result<void> keep_refusals(const batch_id& id,
+                             std::span<const refused_join> refused) override {
+    std::lock_guard lock{mutex_};
+    refusals_.put(id, refused);
+    return ok();
+  }
+
+  result<std::vector<refused_join>> find_refusals(std::string_view owner,
+                                                  std::string_view csr_sha256,
+                                                  std::size_t limit) override {
+    std::lock_guard lock{mutex_};
+    return refusals_.of(owner, csr_sha256, limit);
+  }
+
   result<std::optional<snapshot>> load_snapshot(
       std::string_view stream) override {
     std::lock_guard lock{mutex_};
@@ -127,6 +142,7 @@ class memory_journal final : public journal {
   const clock& time_;
   std::mutex mutex_;
   detail::memory_ledger tables_;
+  detail::memory_refusals refusals_;
   std::optional<lease> lease_;
 };
 

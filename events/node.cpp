@@ -1,22 +1,106 @@
 #include "events/node.hpp"
 
+#include <algorithm>
+
 namespace bc::events::node {
 
 namespace {
 
-void apply(state& s, const joined& j) {
-  s.node = j;
-  s.current = status::adopting;
-  s.generation = j.cert.generation;
-  s.certificates = {j.cert};
+bool is_recent(time_point then, time_point now) {
+  return now - then < clone_window;
 }
 
-void apply(state& s, const adopted&) {
-  if (s.node && s.current == status::adopting)
-    s.current = status::adopted;
+void apply(state& s, const joined& j) {
+  std::erase_if(s.certificates,
+                [&j](const issued& i) { return i.cert.not_after <= j.at; });
+  std::erase_if(s.reclaims,
+                [&j](time_point then) { return !is_recent(then, j.at); });
+  if (j.reclaim)
+    s.reclaims.push_back(j.at);
+  s.certificates.push_back({j.cert, std::nullopt});
+  s.generation = j.cert.generation;
+  s.node = j;
+  s.adopted_at.reset();
+  if (s.current != status::cordoned)
+    s.current = status::adopting;
+}
+
+void apply(state& s, const adopted& a) {
+  if (!s.node)
+    return;
+  s.current = status::adopted;
+  s.adopted_at = a.at;
+  s.cordon.reset();
+}
+
+void apply(state& s, const cordoned& c) {
+  if (!s.node)
+    return;
+  s.current = status::cordoned;
+  s.cordon = c;
+}
+
+void apply(state& s, const retired& r) {
+  if (!s.node)
+    return;
+  s.current = status::retired;
+  s.cordon.reset();
+  s.retired_at = r.at;
+}
+
+void apply(state& s, const certificate_revoked& r) {
+  for (auto& i : s.certificates)
+    if (i.cert.serial == r.serial && !i.revoked_at) {
+      i.revoked_at = r.at;
+      i.revoked_for = r.reason;
+    }
+}
+
+void apply(state& s, const clone_suspected& c) {
+  s.clone_suspected_at = c.at;
 }
 
 }  // namespace
+
+std::string_view trust_text(trust t) noexcept {
+  switch (t) {
+    case trust::platform:
+      return "platform";
+    case trust::tenant_owned:
+      return "tenant-owned";
+    case trust::tenant_controlled:
+      return "tenant-controlled";
+  }
+  return {};
+}
+
+std::optional<trust> parse_trust(std::string_view text) noexcept {
+  for (auto t :
+       {trust::platform, trust::tenant_owned, trust::tenant_controlled})
+    if (trust_text(t) == text)
+      return t;
+  return std::nullopt;
+}
+
+std::string_view revocation_text(revocation r) noexcept {
+  switch (r) {
+    case revocation::reclaimed:
+      return "reclaimed";
+    case revocation::revoked:
+      return "revoked";
+    case revocation::deleted:
+      return "deleted";
+  }
+  return {};
+}
+
+std::optional<revocation> parse_revocation(std::string_view text) noexcept {
+  for (auto r :
+       {revocation::reclaimed, revocation::revoked, revocation::deleted})
+    if (revocation_text(r) == text)
+      return r;
+  return std::nullopt;
+}
 
 std::string_view status_text(status s) noexcept {
   switch (s) {
@@ -34,7 +118,8 @@ std::string_view status_text(status s) noexcept {
 
 state evolve(state s, const event& e) {
   ++s.version;
-  std::visit([&s](const auto& what) { apply(s, what); }, e);
+  if (s.current != status::retired)
+    std::visit([&s](const auto& what) { apply(s, what); }, e);
   return s;
 }
 
@@ -51,21 +136,29 @@ std::string spki_claim(std::string_view spki_sha256_hex) {
   return "spki:" + std::string{spki_sha256_hex};
 }
 
-result<std::vector<event>> decide(const state& s, const adopt& c) {
-  if (!s.node)
-    return fail(errc::not_found, "No such node");
-  switch (s.current) {
-    case status::adopting:
-      return std::vector<event>{adopted{s.node->id, c.now}};
-    case status::adopted:
-      return std::vector<event>{};
-    case status::cordoned:
-    case status::retired:
-      break;
-  }
-  return fail(errc::invalid_state, "The node is " +
-                                       std::string{status_text(s.current)} +
-                                       " and cannot be adopted");
+bool is_live(const issued& i, time_point now) {
+  return !i.revoked_at && now < i.cert.not_after;
+}
+
+const certificate* current_certificate(const state& s, time_point now) {
+  if (s.current == status::retired || s.certificates.empty())
+    return nullptr;
+  const auto& newest = s.certificates.back();
+  if (newest.cert.generation != s.generation || !is_live(newest, now))
+    return nullptr;
+  return &newest.cert;
+}
+
+bool holds_hardware(const state& s, std::string_view key) {
+  return s.node && s.current != status::retired &&
+         s.node->hardware_key_trusted && s.node->hardware_key == key;
+}
+
+bool is_reclaimed_too_often(const state& s, time_point now) {
+  auto recent =
+      std::count_if(s.reclaims.begin(), s.reclaims.end(),
+                    [now](time_point then) { return is_recent(then, now); });
+  return static_cast<std::size_t>(recent) >= reclaims_in_window;
 }
 
 }  // namespace bc::events::node

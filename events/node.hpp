@@ -12,8 +12,17 @@
 #include <variant>
 #include <vector>
 
-/// The stream of one node (spec: joining#node-certificates, DESIGN 8).
+/// The stream of one node: a machine's, or a site agent's (spec:
+/// joining#node-certificates, joining#placeholder-hardware-and-reclaims,
+/// DESIGN 8).
 namespace bc::events::node {
+
+/// Who has root on the machine, from the most to the least trusted; it is only
+/// ever lowered.
+enum class trust { platform, tenant_owned, tenant_controlled };
+/// "platform", "tenant-owned", "tenant-controlled".
+[[nodiscard]] std::string_view trust_text(trust t) noexcept;
+[[nodiscard]] std::optional<trust> parse_trust(std::string_view text) noexcept;
 
 struct certificate {
   std::string serial;       // hex
@@ -28,19 +37,27 @@ struct certificate {
   bool operator==(const certificate&) const = default;
 };
 
-/// `node.joined`: a node with its first certificate. `internal` also holds
-/// the raw claims and the signed answer, for 10 minutes' worth of retries.
+/// `node.joined`: a node with the first certificate of a generation. `internal`
+/// also holds the raw claims and the signed answer, for 10 minutes' worth of
+/// retries.
 struct joined {
   node_id id;
   tenant_id tenant;
   site_id site;
-  pool_id pool;
+  std::optional<pool_id> pool;  // a site agent has none
   std::string attestor;
   bool reclaim = false;
   std::string hardware_key;  // hex or empty
   bool hardware_key_trusted = false;
+  /// A reclaim by a machine that names permanent MACs and shares none with
+  /// those it named before (ATTESTATION 9b).
+  bool hardware_changed = false;
   std::string node_key = "unattested";  // or "tpm"
   std::string token;                    // token id
+  /// An event of before trust was kept promises nothing of the platform's.
+  trust node_trust = trust::tenant_owned;
+  /// Its pool runs acceptance checks: it is not adopted at once.
+  bool acceptance = false;
   certificate cert;
   time_point at;
   wire::claims claims;         // internal
@@ -54,24 +71,82 @@ struct adopted {
   time_point at;
   bool operator==(const adopted&) const = default;
 };
-using event = std::variant<joined, adopted>;
+/// `node.cordoned`.
+struct cordoned {
+  node_id id;
+  std::string reason;  // an operator's words, or empty
+  time_point at;
+  bool operator==(const cordoned&) const = default;
+};
+/// `node.retired`: it is over; its hardware may join as a new node.
+struct retired {
+  node_id id;
+  std::string reason;  // an operator's words, or empty
+  time_point at;
+  std::string hardware_key;  // internal: the one given up, or empty
+  bool operator==(const retired&) const = default;
+};
+enum class revocation { reclaimed, revoked, deleted };
+[[nodiscard]] std::string_view revocation_text(revocation r) noexcept;
+[[nodiscard]] std::optional<revocation> parse_revocation(
+    std::string_view text) noexcept;
+/// `security.certificate-revoked`.
+struct certificate_revoked {
+  node_id id;
+  tenant_id tenant;
+  std::string serial;  // hex
+  std::int64_t generation = 1;
+  revocation reason = revocation::revoked;
+  std::string note;  // an operator's words, or empty
+  time_point at;
+  std::string answer;  // internal: the claim of the stored answer, or empty
+  bool operator==(const certificate_revoked&) const = default;
+};
+/// `node.clone-suspected`: reclaimed too often in too short a time, as by two
+/// machines that pass for one (CASES 68).
+struct clone_suspected {
+  node_id id;
+  tenant_id tenant;
+  std::string hardware_key;  // hex
+  time_point at;
+  bool operator==(const clone_suspected&) const = default;
+};
+using event = std::variant<joined, adopted, cordoned, retired,
+                           certificate_revoked, clone_suspected>;
 
 enum class status { adopting, adopted, cordoned, retired };
 [[nodiscard]] std::string_view status_text(status s) noexcept;
 
-struct state {
-  std::uint64_t version = 0;
-  std::optional<joined> node;  // the newest join
-  status current = status::adopting;
-  std::int64_t generation = 0;
-  std::vector<certificate> certificates;  // of the current generation
+struct issued {
+  certificate cert;
+  std::optional<time_point> revoked_at;
+  std::optional<revocation> revoked_for = std::nullopt;
+  bool operator==(const issued&) const = default;
 };
 
+struct state {
+  std::uint64_t version = 0;
+  std::optional<joined> node;  // the newest join; its trust is the node's
+  status current = status::adopting;
+  std::int64_t generation = 0;
+  /// Of every generation, oldest first; without those that were over when the
+  /// newest was issued.
+  std::vector<issued> certificates;
+  std::vector<time_point> reclaims;  // in the clone window of the newest
+  std::optional<time_point> clone_suspected_at;
+  std::optional<cordoned> cordon;        // while cordoned
+  std::optional<time_point> adopted_at;  // since the newest join
+  std::optional<time_point> retired_at;
+};
+
+/// A retired node stays so, whatever comes. A cordoned one that is reclaimed
+/// stays cordoned: the operator's word is not lifted by a token.
 [[nodiscard]] state evolve(state s, const event& e);
 
 /// Moves of `joined`: takes hw:<key> when trusted (until released),
 /// serial:<serial> and spki:<sha256> (until 8 days after notAfter), and
-/// answer:<subject>:<csrSha256> for 10 minutes from `at`.
+/// answer:<subject>:<csrSha256> for 10 minutes from `at`. Of
+/// `certificate_revoked`: releases the answer. Of `retired`: releases hw:<key>.
 [[nodiscard]] moves moves_of(const event& e);
 [[nodiscard]] event_write encode(const event& e);
 [[nodiscard]] result<event> decode(const envelope& e);
@@ -81,10 +156,67 @@ struct state {
                                        std::string_view csr_sha256_hex);
 [[nodiscard]] std::string spki_claim(std::string_view spki_sha256_hex);
 
-/// A node in a pool without acceptance checks is adopted at once.
+/// Unrevoked and not over at `now`.
+[[nodiscard]] bool is_live(const issued& i, time_point now);
+/// The certificate the node goes by: the newest, while it is live, of the
+/// node's generation, and the node not retired; else null.
+[[nodiscard]] const certificate* current_certificate(const state& s,
+                                                     time_point now);
+/// True when the node holds hw:<key>.
+[[nodiscard]] bool holds_hardware(const state& s, std::string_view key);
+
+/// Two reclaims in 10 minutes may be a bad disk; a third is two machines that
+/// take the node from one another (CASES 68, 127).
+inline constexpr seconds clone_window{600};
+inline constexpr std::size_t reclaims_in_window = 2;
+[[nodiscard]] bool is_reclaimed_too_often(const state& s, time_point now);
+
+/// A machine becomes this node (a stream without events) or takes it back.
+/// `what.reclaim` and `what.cert.generation` are set here: a reclaim revokes
+/// every live certificate and is the next generation. INVALID_STATE when
+/// retired.
+struct join {
+  joined what;
+};
+[[nodiscard]] result<std::vector<event>> decide(const state& s, const join& c);
+
+/// Adopting or cordoned to adopted; INVALID_STATE when retired. Here as below:
+/// NOT_FOUND without a node, and no events when there is nothing to change.
 struct adopt {
   time_point now;
 };
 [[nodiscard]] result<std::vector<event>> decide(const state& s, const adopt& c);
+
+/// Adopting or adopted to cordoned; INVALID_STATE when retired.
+struct cordon {
+  time_point now;
+  std::string reason;
+};
+[[nodiscard]] result<std::vector<event>> decide(const state& s,
+                                                const cordon& c);
+
+/// Ends a cordoned node: revokes every live certificate (`deleted`) and gives
+/// its hardware up. INVALID_STATE for one that is not cordoned.
+struct retire {
+  time_point now;
+  std::string reason;
+};
+[[nodiscard]] result<std::vector<event>> decide(const state& s,
+                                                const retire& c);
+
+/// Revokes every live certificate (`revoked`); the node stays what it is.
+struct revoke_identity {
+  time_point now;
+  std::string note;
+};
+[[nodiscard]] result<std::vector<event>> decide(const state& s,
+                                                const revoke_identity& c);
+
+/// Tells of a third reclaim, once in the clone window.
+struct suspect_clone {
+  time_point now;
+};
+[[nodiscard]] result<std::vector<event>> decide(const state& s,
+                                                const suspect_clone& c);
 
 }  // namespace bc::events::node

@@ -1,161 +1,144 @@
-#include "base/encoding.hpp"
+#include "events/node_codec.hpp"
+
 #include "events/codec.hpp"
 #include "events/event_names.hpp"
-#include "events/node.hpp"
 
 namespace bc::events::node {
 
 namespace {
 
-// A key stays taken while an expired certificate may still join again (7 days)
-// and a day more.
-constexpr seconds key_memory{8 * 86'400};
-constexpr seconds answer_memory{600};
-
-claim_move take(std::string claim, std::optional<time_point> until) {
-  return {claim_move::kind::take, std::move(claim), until};
-}
-
-moves effect(const joined& j) {
+moves released(std::string claim) {
   moves m;
-  if (j.hardware_key_trusted)
-    m.claims.push_back(take(hardware_claim(j.hardware_key), std::nullopt));
-  auto until = j.cert.not_after + key_memory;
-  m.claims.push_back(take("serial:" + j.cert.serial, until));
-  m.claims.push_back(take(spki_claim(j.cert.spki_sha256), until));
-  m.claims.push_back(take(answer_claim(j.answer_subject, j.cert.csr_sha256),
-                          j.at + answer_memory));
+  m.claims.push_back(
+      {claim_move::kind::release, std::move(claim), std::nullopt});
   return m;
 }
 
-moves effect(const adopted&) {
+moves effect(const joined& j) {
+  return detail::effect(j);
+}
+moves effect(const retired& r) {
+  return r.hardware_key.empty() ? moves{}
+                                : released(hardware_claim(r.hardware_key));
+}
+moves effect(const certificate_revoked& r) {
+  return r.answer.empty() ? moves{} : released(r.answer);
+}
+template <class Event>
+moves effect(const Event&) {
   return {};
 }
 
-void put_claims(json::writer& out, const wire::claims& c) {
-  out.key("claims").begin_object();
-  codec::put_unless_empty(out, "productUuid", c.product_uuid);
-  codec::put_unless_empty(out, "productSerial", c.product_serial);
-  codec::put_unless_empty(out, "boardSerial", c.board_serial);
-  codec::put_unless_empty(out, "chassisSerial", c.chassis_serial);
-  out.field("macs", c.macs).field("gpuUuids", c.gpu_uuids);
-  codec::put_unless_empty(out, "hostname", c.hostname);
-  out.end_object();
+template <class Event>
+event_write written(std::string_view type, const Event& e, std::string data,
+                    std::string internal = "{}") {
+  return {std::string{type}, 1, std::move(data), std::move(internal),
+          effect(e)};
 }
 
 event_write write(const joined& j) {
-  auto data = codec::object([&](json::writer& out) {
-    out.field("nodeId", j.id.str())
-        .field("poolId", j.pool.str())
-        .field("siteId", j.site.str())
-        .field("attestor", j.attestor)
-        .field("reclaim", j.reclaim)
-        .field("hardwareKeyTrusted", j.hardware_key_trusted);
-    codec::put_unless_empty(out, "hardwareKey", j.hardware_key);
-    out.field("certificateSerial", j.cert.serial)
-        .field("nodeKey", j.node_key)
-        .field("identityGeneration", j.cert.generation)
-        .field("role", pki::role_text(j.cert.role))
-        .field("notAfter", to_rfc3339(j.cert.not_after));
-  });
-  auto internal = codec::object([&](json::writer& out) {
-    out.field("tenantId", j.tenant.str())
-        .field("tokenId", j.token)
-        .field("joinedAtMs", to_millis(j.at))
-        .field("spkiSha256", j.cert.spki_sha256)
-        .field("notBeforeMs", to_millis(j.cert.not_before))
-        .field("statements", j.cert.statements)
-        .field("certificate", to_base64(j.cert.der))
-        .field("csrSha256", j.cert.csr_sha256);
-    put_claims(out, j.claims);
-    out.field("answerSubject", j.answer_subject)
-        .field("answerBody", to_base64(as_bytes(j.answer_body)))
-        .field("answerSig", to_base64(j.answer_signature));
-  });
-  return {std::string{name::node_joined}, 1, std::move(data),
-          std::move(internal), effect(j)};
+  return detail::write(j);
 }
 
 event_write write(const adopted& a) {
-  auto data = codec::object([&](json::writer& out) {
-    out.field("nodeId", a.id.str()).field("adoptedAt", to_rfc3339(a.at));
-  });
-  return {std::string{name::node_adopted}, 1, std::move(data), "{}", effect(a)};
+  return written(
+      name::node_adopted, a, codec::object([&](json::writer& out) {
+        out.field("nodeId", a.id.str()).field("adoptedAt", to_rfc3339(a.at));
+      }));
 }
 
-result<wire::claims> read_claims(const json::reader& from) {
-  BC_TRY(uuid, from.optional_text("productUuid"));
-  BC_TRY(product, from.optional_text("productSerial"));
-  BC_TRY(board, from.optional_text("boardSerial"));
-  BC_TRY(chassis, from.optional_text("chassisSerial"));
-  BC_TRY(macs, from.texts("macs"));
-  BC_TRY(gpus, from.texts("gpuUuids"));
-  BC_TRY(hostname, from.optional_text("hostname"));
-  return wire::claims{uuid.value_or(""),
-                      product.value_or(""),
-                      board.value_or(""),
-                      chassis.value_or(""),
-                      macs,
-                      gpus,
-                      hostname.value_or("")};
+event_write write(const cordoned& c) {
+  return written(name::node_cordoned, c, codec::object([&](json::writer& out) {
+                   out.field("nodeId", c.id.str());
+                   codec::put_unless_empty(out, "reason", c.reason);
+                   out.field("cordonedAt", to_rfc3339(c.at));
+                 }));
 }
 
-result<certificate> read_certificate(const json::reader& data,
-                                     const json::reader& internal) {
-  BC_TRY(serial, data.text("certificateSerial"));
-  BC_TRY(spki, internal.text("spkiSha256"));
-  BC_TRY(role, codec::one_of(data, "role", pki::parse_role));
-  BC_TRY(generation, data.integer("identityGeneration"));
-  BC_TRY(not_before, codec::millis_of(internal, "notBeforeMs"));
-  BC_TRY(not_after, codec::time_of(data, "notAfter"));
-  BC_TRY(statements, internal.texts("statements"));
-  BC_TRY(der, internal.base64("certificate"));
-  BC_TRY(csr, internal.text("csrSha256"));
-  return certificate{serial,    spki,       role, generation, not_before,
-                     not_after, statements, der,  csr};
+event_write write(const retired& r) {
+  return written(name::node_retired, r, codec::object([&](json::writer& out) {
+                   out.field("nodeId", r.id.str());
+                   codec::put_unless_empty(out, "reason", r.reason);
+                   out.field("retiredAt", to_rfc3339(r.at));
+                 }),
+                 codec::object([&](json::writer& out) {
+                   codec::put_unless_empty(out, "hardwareKey", r.hardware_key);
+                 }));
 }
 
-result<event> read_joined(const json::reader& data,
-                          const json::reader& internal) {
-  BC_TRY(id, codec::id_of<node_id>(data, "nodeId"));
-  BC_TRY(tenant, codec::id_of<tenant_id>(internal, "tenantId"));
-  BC_TRY(site, codec::id_of<site_id>(data, "siteId"));
-  BC_TRY(pool, codec::id_of<pool_id>(data, "poolId"));
-  BC_TRY(attestor, data.text("attestor"));
-  BC_TRY(reclaim, data.boolean("reclaim"));
-  BC_TRY(key, data.optional_text("hardwareKey"));
-  BC_TRY(trusted, data.boolean("hardwareKeyTrusted"));
-  BC_TRY(node_key, data.text("nodeKey"));
-  BC_TRY(token, internal.text("tokenId"));
-  BC_TRY(cert, read_certificate(data, internal));
-  BC_TRY(at, codec::millis_of(internal, "joinedAtMs"));
-  BC_TRY(claims_object, internal.object("claims"));
-  BC_TRY(claims, read_claims(claims_object));
-  BC_TRY(subject, internal.text("answerSubject"));
-  BC_TRY(body, internal.base64("answerBody"));
-  BC_TRY(signature, internal.base64("answerSig"));
-  return joined{id,
-                tenant,
-                site,
-                pool,
-                attestor,
-                reclaim,
-                key.value_or(""),
-                trusted,
-                node_key,
-                token,
-                cert,
-                at,
-                claims,
-                subject,
-                std::string{as_text(body)},
-                signature};
+event_write write(const certificate_revoked& r) {
+  return written(name::certificate_revoked, r,
+                 codec::object([&](json::writer& out) {
+                   out.field("nodeId", r.id.str())
+                       .field("certificateSerial", r.serial)
+                       .field("identityGeneration", r.generation)
+                       .field("reason", revocation_text(r.reason));
+                   codec::put_unless_empty(out, "note", r.note);
+                   out.field("revokedAt", to_rfc3339(r.at));
+                 }),
+                 codec::object([&](json::writer& out) {
+                   out.field("tenantId", r.tenant.str());
+                   codec::put_unless_empty(out, "answer", r.answer);
+                 }));
+}
+
+event_write write(const clone_suspected& c) {
+  return written(name::node_clone_suspected, c,
+                 codec::object([&](json::writer& out) {
+                   out.field("nodeId", c.id.str())
+                       .field("hardwareKey", c.hardware_key)
+                       .field("suspectedAt", to_rfc3339(c.at));
+                 }),
+                 codec::object([&](json::writer& out) {
+                   out.field("tenantId", c.tenant.str());
+                 }));
 }
 
 result<event> read_adopted(const json::reader& data, const json::reader&) {
   BC_TRY(id, codec::id_of<node_id>(data, "nodeId"));
   BC_TRY(at, codec::time_of(data, "adoptedAt"));
   return adopted{id, at};
+}
+
+result<event> read_cordoned(const json::reader& data, const json::reader&) {
+  BC_TRY(id, codec::id_of<node_id>(data, "nodeId"));
+  BC_TRY(reason, data.optional_text("reason"));
+  BC_TRY(at, codec::time_of(data, "cordonedAt"));
+  return cordoned{id, reason.value_or(""), at};
+}
+
+result<event> read_retired(const json::reader& data,
+                           const json::reader& internal) {
+  BC_TRY(id, codec::id_of<node_id>(data, "nodeId"));
+  BC_TRY(reason, data.optional_text("reason"));
+  BC_TRY(at, codec::time_of(data, "retiredAt"));
+  BC_TRY(key, internal.optional_text("hardwareKey"));
+  return retired{id, reason.value_or(""), at, key.value_or("")};
+}
+
+result<event> read_revoked(const json::reader& data,
+                           const json::reader& internal) {
+  BC_TRY(id, codec::id_of<node_id>(data, "nodeId"));
+  BC_TRY(serial, data.text("certificateSerial"));
+  BC_TRY(generation, data.integer("identityGeneration"));
+  BC_TRY(reason, codec::one_of(data, "reason", parse_revocation));
+  BC_TRY(note, data.optional_text("note"));
+  BC_TRY(at, codec::time_of(data, "revokedAt"));
+  BC_TRY(tenant, codec::id_of<tenant_id>(internal, "tenantId"));
+  BC_TRY(answer, internal.optional_text("answer"));
+  return certificate_revoked{id,     tenant,
+                             serial, generation,
+                             reason, note.value_or(""),
+                             at,     answer.value_or("")};
+}
+
+result<event> read_clone(const json::reader& data,
+                         const json::reader& internal) {
+  BC_TRY(id, codec::id_of<node_id>(data, "nodeId"));
+  BC_TRY(key, data.text("hardwareKey"));
+  BC_TRY(at, codec::time_of(data, "suspectedAt"));
+  BC_TRY(tenant, codec::id_of<tenant_id>(internal, "tenantId"));
+  return clone_suspected{id, tenant, key, at};
 }
 
 }  // namespace
@@ -170,9 +153,17 @@ event_write encode(const event& e) {
 
 result<event> decode(const envelope& e) {
   if (codec::is(e, name::node_joined))
-    return codec::read_event(e, read_joined);
+    return codec::read_event(e, detail::read_joined);
   if (codec::is(e, name::node_adopted))
     return codec::read_event(e, read_adopted);
+  if (codec::is(e, name::node_cordoned))
+    return codec::read_event(e, read_cordoned);
+  if (codec::is(e, name::node_retired))
+    return codec::read_event(e, read_retired);
+  if (codec::is(e, name::certificate_revoked))
+    return codec::read_event(e, read_revoked);
+  if (codec::is(e, name::node_clone_suspected))
+    return codec::read_event(e, read_clone);
   return codec::unknown_event(e);
 }
 

@@ -5,6 +5,7 @@
 #include "events/postgres_group.hpp"
 #include "events/postgres_migrations.hpp"
 #include "events/postgres_pool.hpp"
+#include "events/refusal_index.hpp"
 #include "events/sql_transaction.hpp"
 
 #include <atomic>
@@ -127,6 +128,32 @@ class postgres_journal final : public journal {
           "dropped = limiters.dropped + excluded.dropped",
           {stream, to_sql(count)}},
          {"commit"}});
+  }
+
+  // One writer at a time: rows of two batches in two orders would wait for
+  // each other.
+  result<void> keep_refusals(const batch_id& id,
+                             std::span<const refused_join> refused) override {
+    BC_TRY(db, postgres::begin_on(pool_, [&](connection& on) {
+             return run(on, {{"begin isolation level read committed"},
+                             {"lock table refused_joins in share row exclusive "
+                              "mode"}});
+           }));
+    BC_TRYV(detail::put_refusals(*db, id, refused));
+    return run(*db, {{"commit"}});
+  }
+
+  result<std::vector<refused_join>> find_refusals(std::string_view owner,
+                                                  std::string_view csr_sha256,
+                                                  std::size_t limit) override {
+    std::vector<refused_join> found;
+    BC_TRY(db, postgres::begin_on(pool_, [&](connection& on) -> result<void> {
+             BC_TRY(rows, detail::refusals_of(on, owner, csr_sha256, limit));
+             found = std::move(rows);
+             return ok();
+           }));
+    static_cast<void>(db);
+    return found;
   }
 
   result<std::optional<snapshot>> load_snapshot(

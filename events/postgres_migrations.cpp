@@ -25,6 +25,9 @@ const std::vector<std::vector<std::string_view>> migrations{
     {"postgres/0001_create_journal.sql", "postgres/0002_store_now_ms.sql",
      "postgres/0003_lock_journal.sql"},
     {"postgres/0100_create_read_models.sql"},
+    {"postgres/0101_extend_directory.sql"},
+    {"postgres/0102_extend_nodes.sql", "postgres/0102_forget_read_models.sql"},
+    {"postgres/0103_create_refused_joins.sql"},
 };
 
 fault damaged(const std::string& what, std::string detail = {}) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 namespace bc::events {
@@ -22,6 +23,7 @@ namespace bc::events {
   X(join_pool, "join-token", "join:pool")                              \
   X(join_tenant, "join-token", "join:tenant")                          \
   X(join_site, "join-token", "join:site")                              \
+  X(join_pool_attestor, "join-token", "join:pool-attestor")            \
   X(join_attestor, "unknown", "join:attestor")
 
 enum class refusal_reason {
@@ -39,6 +41,17 @@ enum class refusal_reason {
 #undef BC_X
   }
   return {};
+}
+
+/// nullopt: no reason of ours.
+[[nodiscard]] constexpr std::optional<refusal_reason> reason_of(
+    std::string_view text) noexcept {
+#define BC_X(name, attestor, wire) \
+  if (text == (wire))              \
+    return refusal_reason::name;
+  BC_REFUSAL_REASONS(BC_X)
+#undef BC_X
+  return std::nullopt;
 }
 
 /// The attestor an event of this reason names, when the caller's attestor was

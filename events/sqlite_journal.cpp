@@ -2,6 +2,7 @@
 
 #include "events/journal_audit.hpp"
 #include "events/journal_judge.hpp"
+#include "events/refusal_index.hpp"
 #include "events/sql_transaction.hpp"
 #include "events/sqlite_ledger.hpp"
 #include "events/sqlite_migrations.hpp"
@@ -95,6 +96,22 @@ class sqlite_journal final : public journal {
     BC_TRY(row, tables_.limiter(stream, 0));
     BC_TRYV(tables_.set_limiter(stream, row.version + 1, row.dropped + count));
     return t.commit();
+  }
+
+  result<void> keep_refusals(const batch_id& id,
+                             std::span<const refused_join> refused) override {
+    std::lock_guard lock{write_};
+    transaction t{*writer_};
+    BC_TRYV(t.begin());
+    BC_TRYV(detail::put_refusals(*writer_, id, refused));
+    return t.commit();
+  }
+
+  result<std::vector<refused_join>> find_refusals(std::string_view owner,
+                                                  std::string_view csr_sha256,
+                                                  std::size_t limit) override {
+    std::lock_guard lock{read_};
+    return detail::refusals_of(*reader_, owner, csr_sha256, limit);
   }
 
   result<std::optional<snapshot>> load_snapshot(

@@ -19,6 +19,7 @@ namespace {
 constexpr std::string_view migrations[] = {
     "sql/0001_create_journal.sql",
     "sql/0002_create_checkpoints.sql",
+    "sql/0103_create_refused_joins.sql",
 };
 constexpr std::int64_t latest = std::size(migrations);
 

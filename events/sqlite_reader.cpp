@@ -1,4 +1,5 @@
 #include "events/journal_audit.hpp"
+#include "events/refusal_index.hpp"
 #include "events/sql_transaction.hpp"
 #include "events/sqlite_journal.hpp"
 #include "events/sqlite_ledger.hpp"
@@ -64,6 +65,18 @@ class sqlite_reader final : public journal {
 
   result<void> add_dropped(std::string_view, std::uint64_t) override {
     return read_only();
+  }
+
+  result<void> keep_refusals(const batch_id&,
+                             std::span<const refused_join>) override {
+    return read_only();
+  }
+
+  result<std::vector<refused_join>> find_refusals(std::string_view owner,
+                                                  std::string_view csr_sha256,
+                                                  std::size_t limit) override {
+    std::lock_guard lock{mutex_};
+    return detail::refusals_of(*db_, owner, csr_sha256, limit);
   }
 
   result<std::optional<snapshot>> load_snapshot(

@@ -82,7 +82,20 @@ namespace node {
 
 namespace {
 
-void put(json::writer& out, const certificate& c) {
+void put_time(json::writer& out, std::string_view name,
+              const std::optional<time_point>& t) {
+  if (t)
+    out.field(name, to_millis(*t));
+}
+
+result<std::optional<time_point>> time_or_none(const json::reader& in,
+                                               std::string_view name) {
+  BC_TRY(ms, in.optional_integer(name));
+  return ms ? std::optional{from_millis(*ms)} : std::nullopt;
+}
+
+void put(json::writer& out, const issued& i) {
+  const auto& c = i.cert;
   out.begin_object()
       .field("serial", c.serial)
       .field("spkiSha256", c.spki_sha256)
@@ -92,12 +105,16 @@ void put(json::writer& out, const certificate& c) {
       .field("notAfterMs", to_millis(c.not_after))
       .field("statements", c.statements)
       .field("certificate", to_base64(c.der))
-      .field("csrSha256", c.csr_sha256)
-      .end_object();
+      .field("csrSha256", c.csr_sha256);
+  put_time(out, "revokedAtMs", i.revoked_at);
+  if (i.revoked_for)
+    out.field("revokedFor", revocation_text(*i.revoked_for));
+  out.end_object();
 }
 
-result<certificate> read_certificate(const json::reader& in) {
-  certificate c;
+result<issued> read_issued(const json::reader& in) {
+  issued i;
+  auto& c = i.cert;
   BC_TRY(serial, in.text("serial"));
   c.serial = std::move(serial);
   BC_TRY(spki, in.text("spkiSha256"));
@@ -116,7 +133,41 @@ result<certificate> read_certificate(const json::reader& in) {
   c.der = std::move(der);
   BC_TRY(csr, in.text("csrSha256"));
   c.csr_sha256 = std::move(csr);
-  return c;
+  BC_TRY(revoked, time_or_none(in, "revokedAtMs"));
+  i.revoked_at = revoked;
+  if (in.has("revokedFor")) {
+    BC_TRY(why, codec::one_of(in, "revokedFor", parse_revocation));
+    i.revoked_for = why;
+  }
+  return i;
+}
+
+result<json::value::ConstArray> array_of(const json::reader& in,
+                                         const char* name) {
+  if (!in.has(name) || !in.raw()[name].IsArray())
+    return fail(errc::internal, "The state has no " + std::string{name});
+  return in.raw()[name].GetArray();
+}
+
+result<void> read_certificates(state& s, const json::reader& in) {
+  BC_TRY(all, array_of(in, "certificates"));
+  for (const auto& item : all) {
+    if (!item.IsObject())
+      return fail(errc::internal, "A certificate is no object");
+    BC_TRY(one, read_issued(json::reader{item}));
+    s.certificates.push_back(std::move(one));
+  }
+  return ok();
+}
+
+result<void> read_reclaims(state& s, const json::reader& in) {
+  BC_TRY(all, array_of(in, "reclaimsMs"));
+  for (const auto& item : all) {
+    if (!item.IsInt64())
+      return fail(errc::internal, "A reclaim has no time");
+    s.reclaims.push_back(from_millis(item.GetInt64()));
+  }
+  return ok();
 }
 
 std::optional<status> parse_status(std::string_view text) {
@@ -137,9 +188,17 @@ std::string encode_state(const state& s) {
     if (s.node)
       put_event(out.key("joined"), encode(event{*s.node}));
     out.key("certificates").begin_array();
-    for (const auto& c : s.certificates)
-      put(out, c);
+    for (const auto& i : s.certificates)
+      put(out, i);
+    out.end_array().key("reclaimsMs").begin_array();
+    for (auto at : s.reclaims)
+      out.integer(to_millis(at));
     out.end_array();
+    put_time(out, "cloneSuspectedAtMs", s.clone_suspected_at);
+    put_time(out, "retiredAtMs", s.retired_at);
+    put_time(out, "adoptedAtMs", s.adopted_at);
+    if (s.cordon)
+      put_event(out.key("cordoned"), encode(event{*s.cordon}));
   });
 }
 
@@ -158,13 +217,18 @@ result<state> decode_state(std::string_view text) {
     BC_TRY(node, read_event<joined>(object, name::node_joined, &decode));
     s.node = std::move(node);
   }
-  if (!in.has("certificates") || !in.raw()["certificates"].IsArray())
-    return fail(errc::internal, "The state has no certificates");
-  for (const auto& item : in.raw()["certificates"].GetArray()) {
-    if (!item.IsObject())
-      return fail(errc::internal, "A certificate is no object");
-    BC_TRY(one, read_certificate(json::reader{item}));
-    s.certificates.push_back(std::move(one));
+  BC_TRYV(read_certificates(s, in));
+  BC_TRYV(read_reclaims(s, in));
+  BC_TRY(suspected, time_or_none(in, "cloneSuspectedAtMs"));
+  s.clone_suspected_at = suspected;
+  BC_TRY(over, time_or_none(in, "retiredAtMs"));
+  s.retired_at = over;
+  BC_TRY(adopted_at, time_or_none(in, "adoptedAtMs"));
+  s.adopted_at = adopted_at;
+  if (in.has("cordoned")) {
+    BC_TRY(object, in.object("cordoned"));
+    BC_TRY(cordon, read_event<cordoned>(object, name::node_cordoned, &decode));
+    s.cordon = std::move(cordon);
   }
   return s;
 }

@@ -13,13 +13,13 @@
 namespace bc::events {
 
 namespace join_token {
-inline constexpr int fold_version = 1;
+inline constexpr int fold_version = 2;
 [[nodiscard]] std::string encode_state(const state& s);
 [[nodiscard]] result<state> decode_state(std::string_view json);
 }  // namespace join_token
 
 namespace node {
-inline constexpr int fold_version = 1;
+inline constexpr int fold_version = 2;
 [[nodiscard]] std::string encode_state(const state& s);
 [[nodiscard]] result<state> decode_state(std::string_view json);
 }  // namespace node

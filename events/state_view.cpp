@@ -50,7 +50,9 @@ std::string view(const state& s, bool with_internal) {
   std::optional<event_write> made;
   if (s.site)
     made = encode(event{*s.site});
-  return view_of(s, "site", made, with_internal, nothing_more);
+  return view_of(s, "site", made, with_internal, [&](json::writer& out) {
+    put_time(out, "deletedAt", s.deleted_at);
+  });
 }
 }  // namespace site
 
@@ -59,7 +61,9 @@ std::string view(const state& s, bool with_internal) {
   std::optional<event_write> made;
   if (s.pool)
     made = encode(event{*s.pool});
-  return view_of(s, "pool", made, with_internal, nothing_more);
+  return view_of(s, "pool", made, with_internal, [&](json::writer& out) {
+    put_time(out, "archivedAt", s.archived_at);
+  });
 }
 }  // namespace pool
 
@@ -90,7 +94,8 @@ namespace node {
 
 namespace {
 
-void put(json::writer& out, const certificate& c, bool with_internal) {
+void put(json::writer& out, const issued& i, bool with_internal) {
+  const auto& c = i.cert;
   out.begin_object()
       .field("serial", c.serial)
       .field("spkiSha256", c.spki_sha256)
@@ -99,6 +104,9 @@ void put(json::writer& out, const certificate& c, bool with_internal) {
       .field("notBefore", to_rfc3339(c.not_before))
       .field("notAfter", to_rfc3339(c.not_after))
       .field("statements", c.statements);
+  put_time(out, "revokedAt", i.revoked_at);
+  if (i.revoked_for)
+    out.field("revokedFor", revocation_text(*i.revoked_for));
   if (with_internal)
     out.field("certificate", to_base64(c.der)).field("csrSha256", c.csr_sha256);
   out.end_object();
@@ -113,9 +121,16 @@ std::string view(const state& s, bool with_internal) {
   return view_of(s, "node", made, with_internal, [&](json::writer& out) {
     out.field("status", status_text(s.current))
         .field("generation", s.generation);
+    if (s.cordon) {
+      codec::put_unless_empty(out, "cordonReason", s.cordon->reason);
+      put_time(out, "cordonedAt", s.cordon->at);
+    }
+    put_time(out, "adoptedAt", s.adopted_at);
+    put_time(out, "cloneSuspectedAt", s.clone_suspected_at);
+    put_time(out, "retiredAt", s.retired_at);
     out.key("certificates").begin_array();
-    for (const auto& c : s.certificates)
-      put(out, c, with_internal);
+    for (const auto& i : s.certificates)
+      put(out, i, with_internal);
     out.end_array();
   });
 }

@@ -3,6 +3,7 @@
 #include "base/ids.hpp"
 #include "base/json.hpp"
 #include "gateway/asyncapi.hpp"
+#include "gateway/openapi.hpp"
 #include "pki/digest.hpp"
 
 #include <algorithm>
@@ -15,6 +16,7 @@ namespace {
 constexpr std::string_view well_known_path = "/.well-known/better-compute";
 constexpr std::string_view stream_path = "/events/stream";
 constexpr std::string_view asyncapi_path = "/asyncapi.json";
+constexpr std::string_view openapi_path = "/openapi.json";
 constexpr std::string_view schemas_path = "/schemas/events/";
 constexpr const char* metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -138,6 +140,12 @@ std::string header(const http_request& request, const char* name) {
 
 void forward(actors::api_port& api, http_request request, answer to,
              std::pair<std::string, std::string> name) {
+  // To the API an empty one is none.
+  if (request.headers.count("x-min-position") > 0 &&
+      header(request, "x-min-position").empty())
+    return to.give(http_status(errc::invalid_input),
+                   error_body(wire_text(errc::invalid_input),
+                              "x-min-position is not a position", to.id()));
   actors::api_call call;
   call.group = std::move(name.first);
   call.method = std::move(name.second);
@@ -158,6 +166,7 @@ class api_routes {
       : api_(api),
         well_known_(well_known_document(document)),
         asyncapi_(asyncapi_document(document.version)),
+        openapi_(openapi_document(document.version)),
         extras_(std::move(extras)) {
     if (!extras_.events)
       extras_.events = event_feed::start();
@@ -185,6 +194,8 @@ class api_routes {
       return give_document(request, std::move(to), well_known_);
     if (path == asyncapi_path)
       return give_document(request, std::move(to), asyncapi_);
+    if (path == openapi_path)
+      return give_document(request, std::move(to), openapi_);
     if (path == stream_path)
       return stream(request, std::move(to));
     if (path.starts_with(schemas_path))
@@ -210,6 +221,7 @@ class api_routes {
   actors::api_port& api_;
   std::string well_known_;
   std::string asyncapi_;
+  std::string openapi_;
   api_extras extras_;
 };
 

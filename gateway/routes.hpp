@@ -46,10 +46,10 @@ struct daemon_extras {
 };
 
 /// The API listener: POST {basePath}/{group}/{method}; GET of the well-known
-/// document, {basePath}/events/stream, {basePath}/asyncapi.json and
-/// {basePath}/schemas/events/{type}.json; /healthz, /readyz, /metrics; any
-/// other path is NOT_FOUND. Gives every request an id (header x-request-id in
-/// the answer).
+/// document, {basePath}/events/stream, {basePath}/openapi.json,
+/// {basePath}/asyncapi.json and {basePath}/schemas/events/{type}.json;
+/// /healthz, /readyz, /metrics; any other path is NOT_FOUND. Gives every
+/// request an id (header x-request-id in the answer).
 [[nodiscard]] http_handler make_api_handler(actors::api_port& api,
                                             well_known document,
                                             api_extras extras = {});

@@ -1,8 +1,11 @@
 #pragma once
 
+#include "base/result.hpp"
+#include "pki/placeholders.hpp"
+
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace bc::pki {
@@ -19,13 +22,36 @@ struct hardware_claims {
   bool operator==(const hardware_claims&) const = default;
 };
 
-/// What is left of the claims when placeholders are dropped (spec:
-/// ATTESTATION section 5).
+/// Product UUIDs that look real and that an operator found on several machines
+/// (`hardware.placeholder_uuids` of the configuration): placeholders too.
+class shared_uuids {
+ public:
+  shared_uuids() = default;
+  /// Each in a form of product_uuid. INVALID_CONFIG naming the first that is
+  /// no UUID.
+  [[nodiscard]] static result<shared_uuids> parse(
+      std::span<const std::string> texts);
+  /// In either byte order.
+  [[nodiscard]] bool holds(const uuid_bytes& uuid) const;
+
+ private:
+  std::vector<uuid_bytes> known_;
+};
+/// The claims as of a machine that does not say a shared UUID, nor print it in
+/// a serial; other claims as they are.
+[[nodiscard]] hardware_claims without_shared(hardware_claims claims,
+                                             const shared_uuids& shared);
+
+/// What is left of the claims when placeholders, and serials that only print
+/// the UUID, are dropped (spec: ATTESTATION section 5). Claims made of what is
+/// left leave the same.
 struct identifiers {
   std::optional<std::string> product_uuid;  // lower case, dashed
-  std::vector<std::string> serials;    // upper case, product, board, chassis
+  /// Upper case, single blanks: product, board, chassis, each value once.
+  std::vector<std::string> serials;
   std::vector<std::string> macs;       // aa:bb:cc:dd:ee:ff, sorted, unique
   std::vector<std::string> gpu_uuids;  // lower case, sorted, unique
+  bool operator==(const identifiers&) const = default;
 };
 [[nodiscard]] identifiers normalise(const hardware_claims& claims);
 
@@ -36,7 +62,9 @@ struct hardware_key {
   /// Neither a product UUID nor a serial survived.
   bool only_components = false;
 };
-/// One key for one machine: derive v1.
+/// One key for one machine, derive v1: of the UUID and the first serial; where
+/// one is missing, of the other and the lowest MAC, else the lowest GPU. What
+/// is not in the key may come and go (CASES 62).
 [[nodiscard]] hardware_key derive_hardware_key(const identifiers& ids);
 
 /// One identifier each, as `joinTokens.create` takes them.
@@ -58,11 +86,16 @@ struct normalised_expectation {
   std::optional<std::string> bad_field;
 };
 [[nodiscard]] normalised_expectation normalise_expectation(
-    const hardware_expectation& expect);
+    const hardware_expectation& expect, const shared_uuids& shared = {});
 
 /// True when every named identifier is among the machine's (spec:
-/// joining#binding-a-token-to-one-machine). `expect` is normalised.
+/// joining#binding-a-token-to-one-machine). `expect` is normalised. A serial is
+/// compared as reported, dots at its ends included (CASES 28).
 [[nodiscard]] bool matches(const hardware_expectation& expect,
-                           const hardware_claims& claims);
+                           const identifiers& machine);
+[[nodiscard]] inline bool matches(const hardware_expectation& expect,
+                                  const hardware_claims& claims) {
+  return matches(expect, normalise(claims));
+}
 
 }  // namespace bc::pki

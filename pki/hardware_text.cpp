@@ -3,6 +3,8 @@
 #include "base/bytes.hpp"
 #include "base/encoding.hpp"
 #include "base/text.hpp"
+#include "pki/characters.hpp"
+#include "pki/filler_patterns.hpp"
 
 #include <algorithm>
 
@@ -10,42 +12,54 @@ namespace bc::pki {
 
 namespace {
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-char upper(char c) {
-  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-}
-
 std::string lowered(std::string_view text) {
   std::string out{text};
   std::transform(out.begin(), out.end(), out.begin(), lower);
   return out;
 }
 
-struct scalar {
-  char32_t value;
-  std::size_t size;
+struct range {
+  char32_t first, last;
 };
 
-// Of well-formed UTF-8.
-scalar first_scalar(std::string_view text) {
-  auto byte = [&](std::size_t i) {
-    return static_cast<char32_t>(static_cast<unsigned char>(text[i]));
-  };
-  auto lead = byte(0);
-  if (lead < 0x80)
-    return {lead, 1};
-  std::size_t size = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  char32_t value = lead & (0x7fU >> size);
-  for (std::size_t i = 1; i < size; ++i)
-    value = (value << 6) | (byte(i) & 0x3f);
-  return {value, size};
+template <std::size_t N>
+bool is_in(const range (&ranges)[N], char32_t c) {
+  return std::any_of(std::begin(ranges), std::end(ranges),
+                     [&](range r) { return c >= r.first && c <= r.last; });
 }
 
+// Spaces and control characters beyond ASCII, and letters that show as a blank.
+constexpr range blanks[] = {
+    {0x7f, 0xa0},     {0x115f, 0x1160}, {0x1680, 0x1680}, {0x2000, 0x200a},
+    {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x2800, 0x2800},
+    {0x3000, 0x3000}, {0x3164, 0x3164}, {0xffa0, 0xffa0},
+};
+// Of no width: joiners, directions, marks of byte order and variation.
+constexpr range invisible[] = {
+    {0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},     {0x180b, 0x180f},
+    {0x200b, 0x200f}, {0x202a, 0x202e}, {0x2060, 0x206f},   {0xfe00, 0xfe0f},
+    {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
+};
+constexpr range hyphens[] = {
+    {0x2010, 0x2015}, {0x2043, 0x2043}, {0x2212, 0x2212},
+    {0xfe58, 0xfe58}, {0xfe63, 0xfe63},
+};
+constexpr range full_width = {0xff01, 0xff5e};
+
 bool is_blank(char32_t c) {
-  return c <= 0x20 || c == 0x7f || c == 0xa0 || (c >= 0x2000 && c <= 0x200b) ||
-         c == 0x202f || c == 0x205f || c == 0x3000 || c == 0xfeff;
+  constexpr char32_t delete_character = 0x7f;
+  return c < delete_character ? c <= ' ' : is_in(blanks, c);
+}
+
+void append_folded(std::string& out, char32_t c, std::string_view as_given) {
+  if (as_given.size() == 1)
+    out += upper(as_given.front());
+  else if (c >= full_width.first && c <= full_width.last)
+    out += upper(static_cast<char>(c - full_width.first + '!'));
+  else if (is_in(hyphens, c))
+    out += '-';
+  else
+    out += as_given;
 }
 
 // The bare digits of an address written with one kind of separator, at equal
@@ -100,6 +114,17 @@ std::string uuid_text(const uuid_bytes& uuid) {
   return hex;
 }
 
+std::optional<mac_bytes> interleaved_mac(const uuid_bytes& uuid) {
+  mac_bytes mac{};
+  for (std::size_t i = 0; i < uuid.size() / 2; ++i) {
+    if (uuid[2 * i + 1] != i + 2)
+      return std::nullopt;
+    if (i < mac.size())
+      mac[i] = uuid[2 * i];
+  }
+  return mac;
+}
+
 std::string fold_serial(std::string_view text) {
   if (!is_utf8(text))
     return {};
@@ -109,36 +134,38 @@ std::string fold_serial(std::string_view text) {
     auto [c, size] = first_scalar(text);
     if (is_blank(c)) {
       blank_before = !out.empty();
-    } else {
+    } else if (is_ascii(text.front()) || !is_in(invisible, c)) {
       if (blank_before)
         out += ' ';
       blank_before = false;
-      if (c >= 0xff01 && c <= 0xff5e)
-        out += upper(static_cast<char>(c - 0xff01 + '!'));
-      else if (size == 1)
-        out += upper(text.front());
-      else
-        out += text.substr(0, size);
+      append_folded(out, c, text.substr(0, size));
     }
     text.remove_prefix(size);
   }
   return out;
 }
 
-std::optional<std::string> parse_mac(std::string_view text) {
-  auto raw = from_hex(mac_digits(trimmed(text)));
-  if (!raw || raw.value().size() != 6)
-    return std::nullopt;
-  const auto& b = raw.value();
-  bool zero = std::all_of(b.begin(), b.end(), [](auto v) { return v == 0; });
+bool is_own_mac(const mac_bytes& mac) {
   // Bit 0: a group address, broadcast too. Bit 1: set by software.
-  if (zero || (b[0] & 3) != 0)
+  return (mac[0] & 3) == 0 && !is_placeholder_mac(mac);
+}
+
+std::optional<mac_bytes> mac_bytes_of(std::string_view text) {
+  mac_bytes mac{};
+  auto raw = from_hex(mac_digits(trimmed(text)));
+  if (!raw || raw.value().size() != mac.size())
     return std::nullopt;
-  auto hex = to_hex(b);
+  std::copy(raw.value().begin(), raw.value().end(), mac.begin());
+  return mac;
+}
+
+std::optional<std::string> parse_mac(std::string_view text) {
+  auto mac = mac_bytes_of(text);
+  if (!mac || !is_own_mac(*mac))
+    return std::nullopt;
+  auto hex = to_hex(*mac);
   for (std::size_t at : {10UL, 8UL, 6UL, 4UL, 2UL})
     hex.insert(at, 1, ':');
-  if (is_placeholder_mac(hex))
-    return std::nullopt;
   return hex;
 }
 
@@ -149,8 +176,10 @@ std::optional<std::string> parse_gpu(std::string_view text) {
     return std::nullopt;
   auto body = std::string_view{id}.substr(prefix.size());
   if (body.size() < 8 || body.size() > 64 ||
-      body.find_first_not_of("0123456789abcdef-") != std::string_view::npos ||
-      body.find_first_not_of("0-") == std::string_view::npos)
+      body.find_first_not_of("0123456789abcdef-") != std::string_view::npos)
+    return std::nullopt;
+  auto digits = alphanumerics(body);
+  if (digits.empty() || is_one_repeated(digits))
     return std::nullopt;
   return id;
 }

@@ -69,7 +69,7 @@ std::optional<secret_bytes> unwrap_key(const secret_bytes& kek,
 }
 
 std::string protected_header(const public_key& ephemeral,
-                             const sha256_digest& csr_sha256, time_point now) {
+                             const seal_binding& made_for, time_point now) {
   json::writer out;
   out.begin_object()
       .field("alg", algorithm)
@@ -78,9 +78,10 @@ std::string protected_header(const public_key& ephemeral,
       .raw(to_jwk(ephemeral))
       .field("typ", seal_type)
       .field("iat", std::chrono::floor<seconds>(now).time_since_epoch().count())
-      .field("csr", to_base64url(csr_sha256))
-      .end_object();
-  return out.str();
+      .field("csr", to_base64url(made_for.csr_sha256));
+  if (made_for.claims)
+    out.field("claims", to_base64url(*made_for.claims));
+  return out.end_object().str();
 }
 
 // One answer for all faults; which it was is for the server's log.
@@ -124,8 +125,7 @@ result<public_key> key_of_jwk(const json::value& jwk) {
 
 // What is cheap is checked first; the point of `epk` comes last.
 result<public_key> check_header(std::string_view text,
-                                const sha256_digest& csr_sha256,
-                                time_point now) {
+                                const seal_binding& asked_for, time_point now) {
   auto document = json::parse_object(text);
   if (!document)
     return bad("the header is not a JSON object");
@@ -143,13 +143,18 @@ result<public_key> check_header(std::string_view text,
   if (iat->value.GetInt64() < (seconds_now - seal_window).count() ||
       iat->value.GetInt64() > (seconds_now + seal_window).count())
     return bad("iat is out of the window");
-  if (text_of(header, "csr") != to_base64url(csr_sha256))
+  if (text_of(header, "csr") != to_base64url(asked_for.csr_sha256))
     return bad("csr is another request's");
+  const bool binds_claims = header.HasMember("claims");
+  if (binds_claims &&
+      (!asked_for.claims ||
+       text_of(header, "claims") != to_base64url(*asked_for.claims)))
+    return bad("claims are another request's");
   auto epk = header.FindMember("epk");
   if (epk == header.MemberEnd() || !epk->value.IsObject())
     return bad("epk is not an object");
-  // All six are there, so a seventh is one that we do not know.
-  if (header.MemberCount() != 6)
+  // All six are there, so one more is one that we do not know.
+  if (header.MemberCount() != (binds_claims ? 7 : 6))
     return bad("the header has another parameter");
   if (epk->value.MemberCount() > 4)
     return bad("epk has another member");
@@ -179,19 +184,19 @@ std::optional<std::vector<std::string_view>> five_parts(
 }  // namespace
 
 std::string seal_token(const public_key& recipient, std::string_view token,
-                       const sha256_digest& csr_sha256, time_point now) {
+                       const seal_binding& made_for, time_point now) {
   auto content_key = random_secret(aead::key_size);
   return seal_token_with(recipient, private_key::generate(),
                          content_key.expose(), random_bytes(aead::iv_size),
-                         token, csr_sha256, now);
+                         token, made_for, now);
 }
 
 std::string seal_token_with(const public_key& recipient,
                             const private_key& ephemeral, byte_view content_key,
                             byte_view iv, std::string_view token,
-                            const sha256_digest& csr_sha256, time_point now) {
-  auto header = to_base64url(
-      as_bytes(protected_header(ephemeral.pub(), csr_sha256, now)));
+                            const seal_binding& made_for, time_point now) {
+  auto header =
+      to_base64url(as_bytes(protected_header(ephemeral.pub(), made_for, now)));
   auto kek = derive_kek(ephemeral.ecdh(recipient));
   auto sealed = aead::seal(content_key, iv, as_bytes(header), as_bytes(token));
   return header + '.' + to_base64url(wrap_key(kek, content_key)) + '.' +
@@ -201,8 +206,7 @@ std::string seal_token_with(const public_key& recipient,
 
 result<secret_bytes> open_seal(const private_key& recipient,
                                std::string_view compact,
-                               const sha256_digest& csr_sha256,
-                               time_point now) {
+                               const seal_binding& asked_for, time_point now) {
   if (compact.size() > max_seal_size)
     return bad("it is over 4096 bytes");
   auto parts = five_parts(compact);
@@ -223,7 +227,7 @@ result<secret_bytes> open_seal(const private_key& recipient,
     return bad("the IV is not 12 bytes");
   if (tag.size() != aead::tag_size)
     return bad("the tag is not 16 bytes");
-  BC_TRY(ephemeral, check_header(as_text(header), csr_sha256, now));
+  BC_TRY(ephemeral, check_header(as_text(header), asked_for, now));
   auto content_key = unwrap_key(derive_kek(recipient.ecdh(ephemeral)), wrapped);
   if (!content_key)
     return bad("the key does not unwrap");

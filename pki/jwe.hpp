@@ -7,6 +7,7 @@
 #include "pki/key.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,12 +17,23 @@ namespace bc::pki {
 inline constexpr seconds seal_window{86'400};
 inline constexpr std::size_t max_seal_size = 4096;
 
+/// What a seal is for: one CSR, and the claims that travel beside it in the
+/// open (claims_digest.hpp) where the daemon binds them.
+struct seal_binding {
+  sha256_digest csr_sha256;
+  std::optional<sha256_digest> claims;
+
+  seal_binding(const sha256_digest& csr,
+               std::optional<sha256_digest> with = std::nullopt)
+      : csr_sha256(csr), claims(with) {}
+};
+
 /// Compact JWE (RFC 7516) of the token to the JoinService encryption key:
 /// ECDH-ES+A256KW, A256GCM; protected header alg, enc, epk, typ "bcjt+jwe",
-/// iat (seconds), csr (base64url SHA-256 of the CSR's DER).
+/// iat (seconds), csr and claims (base64url SHA-256; claims where bound).
 [[nodiscard]] std::string seal_token(const public_key& recipient,
                                      std::string_view token,
-                                     const sha256_digest& csr_sha256,
+                                     const seal_binding& made_for,
                                      time_point now);
 
 /// The same with the ephemeral key, content key and IV given; for vectors.
@@ -29,15 +41,16 @@ inline constexpr std::size_t max_seal_size = 4096;
                                           const private_key& ephemeral,
                                           byte_view content_key, byte_view iv,
                                           std::string_view token,
-                                          const sha256_digest& csr_sha256,
+                                          const seal_binding& made_for,
                                           time_point now);
 
 /// Opens a seal. Any other header parameter, algorithm, part count, padding,
-/// blank, IV or tag length, a seal for another CSR, or an `iat` out of the
-/// window is INVALID_INPUT; `detail` says which.
+/// blank, IV or tag length, a seal for another CSR or other claims, or an `iat`
+/// out of the window is INVALID_INPUT; `detail` says which. A seal that binds
+/// no claims opens.
 [[nodiscard]] result<secret_bytes> open_seal(const private_key& recipient,
                                              std::string_view compact,
-                                             const sha256_digest& csr_sha256,
+                                             const seal_binding& asked_for,
                                              time_point now);
 
 /// The JWK (RFC 7517) of a P-256 public key: kty, crv, x, y.

@@ -3,6 +3,8 @@
 #include "base/encoding.hpp"
 #include "base/json.hpp"
 #include "events/catalog.hpp"
+#include "projections/access.hpp"
+#include "projections/audit.hpp"
 
 namespace bc::projections {
 
@@ -15,6 +17,12 @@ namespace node = events::node;
 
 std::int64_t flag(bool on) {
   return on ? 1 : 0;
+}
+
+std::string text_of(const events::pool::policy& rules) {
+  json::writer out;
+  put(out, rules);
+  return out.str();
 }
 
 // One event's writes.
@@ -47,7 +55,19 @@ class rows_of_event {
         .bind(3, c.name)
         .bind(4, events::site::kind_text(c.site_kind))
         .bind(5, to_millis(c.at))
+        .bind(6, text_of(c.dedicated_to))
         .run();
+  }
+
+  result<void> operator()(const events::site::updated& u) {
+    BC_TRY(s, db_.prepare(sql_.update_site));
+    return one_row(
+        s.bind(1, u.name).bind(2, text_of(u.dedicated_to)).bind(3, u.id.str()));
+  }
+
+  result<void> operator()(const events::site::deleted& d) {
+    BC_TRY(s, db_.prepare(sql_.delete_site));
+    return one_row(s.bind(1, to_millis(d.at)).bind(2, d.id.str()));
   }
 
   result<void> operator()(const events::pool::created& c) {
@@ -58,7 +78,21 @@ class rows_of_event {
         .bind(4, c.name)
         .bind(5, events::pool::agent_text(c.pool_agent))
         .bind(6, to_millis(c.at))
+        .bind(7, text_of(c.rules))
         .run();
+  }
+
+  result<void> operator()(const events::pool::updated& u) {
+    BC_TRY(s, db_.prepare(sql_.update_pool));
+    return one_row(s.bind(1, u.name)
+                       .bind(2, events::pool::agent_text(u.pool_agent))
+                       .bind(3, text_of(u.rules))
+                       .bind(4, u.id.str()));
+  }
+
+  result<void> operator()(const events::pool::archived& a) {
+    BC_TRY(s, db_.prepare(sql_.archive_pool));
+    return one_row(s.bind(1, to_millis(a.at)).bind(2, a.id.str()));
   }
 
   result<void> operator()(const credential::created& c) {
@@ -82,7 +116,7 @@ class rows_of_event {
     BC_TRY(s, db_.prepare(sql_.add_token));
     return s.bind(1, c.id.str())
         .bind(2, c.tenant.str())
-        .bind(3, c.pool.str())
+        .bind(3, c.pool ? c.pool->str() : std::string{})
         .bind(4, c.site.str())
         .bind(5, join_token::role_text(c.token_role))
         .bind(6, c.max_uses)
@@ -94,6 +128,7 @@ class rows_of_event {
         .bind(12, c.hosted)
         .bind(13, to_millis(c.created_at))
         .bind(14, to_millis(c.expires_at))
+        .bind(15, text_of(c.node))
         .run();
   }
 
@@ -108,13 +143,12 @@ class rows_of_event {
   }
 
   result<void> operator()(const node::joined& j) {
-    BC_TRYV(revoke_older(j));
     BC_TRYV(add_certificate(j));
     BC_TRY(s, db_.prepare(sql_.put_node));
     return s.bind(1, j.id.str())
         .bind(2, j.tenant.str())
         .bind(3, j.site.str())
-        .bind(4, j.pool.str())
+        .bind(4, j.pool ? j.pool->str() : std::string{})
         .bind(5, node::status_text(node::status::adopting))
         .bind(6, j.attestor)
         .bind(7, j.hardware_key)
@@ -125,6 +159,8 @@ class rows_of_event {
         .bind(12, j.cert.generation)
         .bind(13, to_millis(j.at))
         .bind(14, j.cert.serial)
+        .bind(15, node::trust_text(j.node_trust))
+        .bind(16, flag(j.acceptance))
         .run();
   }
 
@@ -133,6 +169,35 @@ class rows_of_event {
     return one_row(s.bind(1, node::status_text(node::status::adopted))
                        .bind(2, to_millis(a.at))
                        .bind(3, a.id.str()));
+  }
+
+  result<void> operator()(const node::cordoned& c) {
+    BC_TRY(s, db_.prepare(sql_.cordon_node));
+    auto reason = c.reason.empty() ? std::nullopt : std::optional{c.reason};
+    return one_row(s.bind(1, node::status_text(node::status::cordoned))
+                       .bind(2, to_millis(c.at))
+                       .bind(3, reason)
+                       .bind(4, c.id.str()));
+  }
+
+  result<void> operator()(const node::retired& r) {
+    BC_TRY(s, db_.prepare(sql_.retire_node));
+    return one_row(s.bind(1, node::status_text(node::status::retired))
+                       .bind(2, to_millis(r.at))
+                       .bind(3, r.id.str()));
+  }
+
+  result<void> operator()(const node::certificate_revoked& r) {
+    BC_TRY(s, db_.prepare(sql_.revoke_certificate));
+    return one_row(s.bind(1, to_millis(r.at))
+                       .bind(2, node::revocation_text(r.reason))
+                       .bind(3, r.serial)
+                       .bind(4, r.id.str()));
+  }
+
+  result<void> operator()(const node::clone_suspected& c) {
+    BC_TRY(s, db_.prepare(sql_.suspect_clone));
+    return one_row(s.bind(1, to_millis(c.at)).bind(2, c.id.str()));
   }
 
  private:
@@ -146,16 +211,6 @@ class rows_of_event {
         .bind(6, to_millis(j.cert.not_before))
         .bind(7, to_millis(j.cert.not_after))
         .bind(8, to_base64(j.cert.der))
-        .run();
-  }
-
-  result<void> revoke_older(const node::joined& j) {
-    if (j.cert.generation <= 1)
-      return ok();
-    BC_TRY(s, db_.prepare(sql_.revoke_older_certificates));
-    return s.bind(1, to_millis(j.at))
-        .bind(2, j.id.str())
-        .bind(3, j.cert.generation)
         .run();
   }
 
@@ -214,6 +269,8 @@ result<void> write_change(sql::connection& db, const statements& sql,
                           const envelope& event, const change& c,
                           bool none_expired) {
   BC_TRYV(std::visit(rows_of_event{db, sql, event}, c));
+  BC_TRYV(write_access(db, sql, c));
+  BC_TRYV(write_audit(db, sql, event));
   if (none_expired || !std::holds_alternative<join_token::event>(c))
     return ok();
   BC_TRY(lapse, db.prepare(sql.lapse_tokens));

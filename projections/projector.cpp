@@ -12,9 +12,13 @@ namespace {
 
 using events::envelope;
 
+// In a store without events: what is there is of another program.
 result<void> make_tables(sql::connection& db) {
-  return db.execute(creation_script(db.kind(), "") +
-                    checkpoint_script(db.kind()));
+  sql::transaction t{db};
+  BC_TRYV(t.begin());
+  BC_TRYV(db.execute(drop_script("") + creation_script(db.kind(), "") +
+                     checkpoint_script(db.kind())));
+  return t.commit();
 }
 
 // Events that came while no projector was there (journal new-incarnation).
@@ -51,12 +55,11 @@ class projector final : public events::inline_projector {
  public:
   result<void> prepare(sql::connection& db, events::journal& source) override {
     BC_TRY(head, source.head());
-    if (head.position == 0) {
-      BC_TRYV(make_tables(db));
-    }
     BC_TRY(position, usable_position(db));
     if (position && *position <= head.position)
       return catch_up(db, source, *position);
+    if (!position && head.position == 0)
+      return make_tables(db);
     BC_TRYV(rebuild(db, source));
     return ok();
   }

@@ -25,6 +25,10 @@ namespace bc::projections {
 [[nodiscard]] result<std::uint64_t> rebuild(sql::connection& db,
                                             events::journal& source);
 
+/// Rebuilds read models that a migration has emptied, on Postgres: whoever
+/// follows the journal would fill them too, but show them half full meanwhile.
+[[nodiscard]] result<void> renew(sql::connection& db, events::journal& source);
+
 /// SHA-256 over the checkpoint and all rows of all read models in key order,
 /// hex; the same on every database.
 [[nodiscard]] result<std::string> checksum(sql::connection& db);

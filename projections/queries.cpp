@@ -1,108 +1,39 @@
 #include "projections/queries.hpp"
 
 #include "events/sqlite.hpp"
+#include "projections/audit_query.hpp"
 #include "projections/checkpoint.hpp"
 #include "projections/query_texts.hpp"
+#include "projections/rows.hpp"
 #include "projections/source.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <mutex>
 
 namespace bc::projections {
 
 namespace {
 
-// Takes a row's columns one after the other.
-class row_reader {
- public:
-  explicit row_reader(const sql::statement& s) : s_(s) {}
-
-  std::string text() { return s_.text(at_++); }
-  std::int64_t number() { return s_.number(at_++); }
-  bool flag() { return number() != 0; }
-  time_point time() { return from_millis(number()); }
-  std::optional<std::string> optional_text() {
-    return is_null() ? skip<std::string>() : std::optional{text()};
-  }
-  std::optional<time_point> optional_time() {
-    return is_null() ? skip<time_point>() : std::optional{time()};
-  }
-  [[nodiscard]] bool is_null() const { return s_.is_null(at_); }
-
- private:
-  template <class T>
-  std::optional<T> skip() {
-    ++at_;
-    return std::nullopt;
-  }
-
-  const sql::statement& s_;
-  int at_ = 0;
-};
-
-// Members of a braced list are read from left to right.
-tenant_row read_tenant(row_reader r) {
-  return {r.text(), r.text(), r.flag(), r.time()};
-}
-
-site_row read_site(row_reader r) {
-  return {r.text(), r.text(), r.text(), r.text(), r.time()};
-}
-
-pool_row read_pool(row_reader r) {
-  return {r.text(), r.text(), r.text(), r.text(), r.text(), r.time()};
-}
-
-join_token_row read_token(row_reader r) {
-  return {r.text(),
-          r.text(),
-          r.text(),
-          r.text(),
-          r.text(),
-          r.number(),
-          r.number(),
-          {r.optional_text(), r.optional_text(), r.optional_text(),
-           r.optional_text()},
-          r.flag(),
-          r.optional_text(),
-          r.time(),
-          r.time(),
-          r.optional_time()};
-}
-
-certificate_row read_certificate(row_reader& r) {
-  return {r.text(),   r.text(), r.text(), r.text(),
-          r.number(), r.time(), r.time(), r.optional_time()};
-}
-
-node_row read_node(row_reader r) {
-  node_row n{r.text(), r.text(),   r.text(), r.text(),          r.text(),
-             r.text(), r.text(),   r.text(), r.text(),          r.text(),
-             r.flag(), r.number(), r.time(), r.optional_time(), std::nullopt};
-  if (!r.is_null())
-    n.certificate = read_certificate(r);
-  return n;
-}
-
-template <class Read>
-auto read_page(sql::statement& s, int limit, Read read)
-    -> result<page<decltype(read(row_reader{s}))>> {
-  page<decltype(read(row_reader{s}))> out;
-  // One row more than asked for tells whether there is another page.
-  for (;;) {
-    BC_TRY(more, s.step());
-    if (!more)
-      break;
-    if (out.items.size() == static_cast<std::size_t>(limit)) {
-      out.next = out.items.back().id;
-      break;
-    }
-    out.items.push_back(read(row_reader{s}));
+// Two pages of the same list as one. A node that was retired between the two
+// reads is in both, and is retired.
+page<node_row> merged(page<node_row> live, page<node_row> retired, int limit) {
+  page<node_row> out;
+  auto by_id = [](const node_row& a, const node_row& b) { return a.id < b.id; };
+  std::set_union(retired.items.begin(), retired.items.end(), live.items.begin(),
+                 live.items.end(), std::back_inserter(out.items), by_id);
+  const auto most = static_cast<std::size_t>(limit);
+  if (out.items.size() > most || live.next || retired.next) {
+    out.items.resize(std::min(out.items.size(), most));
+    out.next = out.items.back().id;
   }
   return out;
 }
 
-credential_row read_credential(row_reader r) {
-  return {r.text(), r.text(), r.text(), r.text(), r.time(), r.optional_time()};
+// Sites that were deleted later than this are left out; the others count as
+// deleted at 0.
+std::int64_t latest_end(bool include_deleted) {
+  return include_deleted ? std::numeric_limits<std::int64_t>::max() : 0;
 }
 
 std::int64_t one_more(int limit) {
@@ -122,18 +53,22 @@ class sql_queries final : public queries {
   }
 
   result<page<site_row>> list_sites(std::string_view tenant,
+                                    bool include_deleted,
                                     std::string_view after,
                                     int limit) override {
     return ask<page<site_row>>(query::sites, [&](sql::statement& s) {
       s.bind(1, tenant).bind(2, after).bind(3, one_more(limit));
+      s.bind(4, latest_end(include_deleted));
       return read_page(s, limit, read_site);
     });
   }
 
   result<page<pool_row>> list_pools(std::string_view tenant,
+                                    bool include_archived,
                                     std::string_view after,
                                     int limit) override {
-    return ask<page<pool_row>>(query::pools, [&](sql::statement& s) {
+    auto text = include_archived ? query::pools : query::live_pools;
+    return ask<page<pool_row>>(text, [&](sql::statement& s) {
       s.bind(1, tenant).bind(2, after).bind(3, one_more(limit));
       return read_page(s, limit, read_pool);
     });
@@ -153,18 +88,17 @@ class sql_queries final : public queries {
         });
   }
 
-  result<page<node_row>> list_nodes(std::string_view tenant,
-                                    std::string_view pool,
+  result<page<node_row>> list_nodes(const node_filter& f,
                                     std::string_view after,
                                     int limit) override {
-    return ask<page<node_row>>(
-        pool.empty() ? query::nodes_of_tenant : query::nodes_of_pool,
-        [&](sql::statement& s) {
-          s.bind(1, tenant).bind(2, after).bind(3, one_more(limit));
-          if (!pool.empty())
-            s.bind(4, pool);
-          return read_page(s, limit, read_node);
-        });
+    // There are few of any other status, whatever else is asked for.
+    if (!f.status.empty() && f.status != "adopted")
+      return nodes_of_status(f, f.status, after, limit);
+    BC_TRY(live, live_nodes(f, after, limit));
+    if (!f.include_retired || !f.status.empty())
+      return std::move(live);
+    BC_TRY(retired, nodes_of_status(f, "retired", after, limit));
+    return merged(std::move(live), std::move(retired), limit);
   }
 
   result<std::optional<node_row>> get_node(std::string_view tenant,
@@ -206,6 +140,18 @@ class sql_queries final : public queries {
         });
   }
 
+  result<page<audit_row>> list_audit(const audit_filter& f,
+                                     std::string_view after,
+                                     int limit) override {
+    return ask<page<audit_row>>(text_of(f), [&](sql::statement& s) {
+      auto range = range_of(f, after);
+      s.bind(1, f.tenant).bind(2, range.above).bind(3, range.below);
+      s.bind(4, one_more(limit)).bind(5, f.action).bind(6, f.resource);
+      s.bind(7, f.principal).bind(8, f.correlation);
+      return read_page(s, limit, read_audit);
+    });
+  }
+
   result<std::uint64_t> position() override {
     std::uint64_t found = 0;
     BC_TRYV(from_->with([&](sql::connection& db) -> result<void> {
@@ -226,6 +172,33 @@ class sql_queries final : public queries {
   }
 
  private:
+  result<page<node_row>> live_nodes(const node_filter& f,
+                                    std::string_view after, int limit) {
+    auto text = !f.pool.empty()   ? query::nodes_of_pool
+                : !f.site.empty() ? query::nodes_of_site
+                                  : query::nodes_of_tenant;
+    return ask<page<node_row>>(text, [&](sql::statement& s) {
+      s.bind(1, f.tenant).bind(2, after).bind(3, one_more(limit));
+      int next = 4;
+      if (!f.pool.empty())
+        s.bind(next++, f.pool);
+      if (!f.pool.empty() || !f.site.empty())
+        s.bind(next++, f.site);
+      s.bind(next, f.status);
+      return read_page(s, limit, read_node);
+    });
+  }
+
+  result<page<node_row>> nodes_of_status(const node_filter& f,
+                                         std::string_view status,
+                                         std::string_view after, int limit) {
+    return ask<page<node_row>>(query::nodes_of_status, [&](sql::statement& s) {
+      s.bind(1, f.tenant).bind(2, after).bind(3, one_more(limit));
+      s.bind(4, status).bind(5, f.pool).bind(6, f.site);
+      return read_page(s, limit, read_node);
+    });
+  }
+
   template <class Answer, class Read>
   result<Answer> ask(std::string_view text, Read read) {
     Answer answer;

@@ -22,19 +22,26 @@ struct tenant_row {
 struct site_row {
   std::string id, owner, name, kind;
   time_point created_at;
+  std::optional<std::string> dedicated_to;
+  std::optional<time_point> deleted_at;
 };
 struct pool_row {
   std::string id, tenant, site, name, agent;
   time_point created_at;
+  std::string policy;  // a JSON object (events/directory.hpp)
+  std::optional<time_point> archived_at;
 };
 struct join_token_row {
-  std::string id, tenant, pool, site, role;
+  std::string id, tenant;
+  std::string pool;  // empty: a site token
+  std::string site, role;
   std::int64_t max_uses = 1, uses_left = 0;
   pki::hardware_expectation expect;
   bool allow_reclaim = false;
   std::optional<std::string> hosted;
   time_point created_at, expires_at;
   std::optional<time_point> revoked_at;
+  std::optional<std::string> node;
 };
 struct credential_row {
   std::string id, tenant, principal;
@@ -47,15 +54,46 @@ struct certificate_row {
   std::int64_t generation = 1;
   time_point not_before, not_after;
   std::optional<time_point> revoked_at;
+  std::optional<std::string> revoked_for;
 };
 struct node_row {
-  std::string id, tenant, site, pool, status, attestor, hardware_key, hostname,
-      node_key, role;
+  std::string id, tenant, site;
+  std::string pool;  // empty: a site agent
+  std::string status, attestor, hardware_key, hostname, node_key, role, trust;
   bool hardware_key_trusted = false;
+  bool acceptance = false;
   std::int64_t generation = 1;
   time_point joined_at;
-  std::optional<time_point> adopted_at;
+  std::optional<time_point> adopted_at, cordoned_at;
+  std::optional<std::string> cordon_reason;
+  std::optional<time_point> retired_at, clone_suspected_at;
   std::optional<certificate_row> certificate;  // the current one
+};
+
+/// As events/audit.hpp has it.
+struct audit_row {
+  std::string id;
+  std::uint64_t position = 0;
+  std::string tenant;
+  time_point at;
+  std::string principal, action, resource, event, correlation;
+  std::string details;  // a JSON object
+};
+
+/// Which nodes of a tenant; an empty text: whatever it is.
+struct node_filter {
+  std::string tenant, pool = {}, site = {}, status = {};
+  /// Also when no status is asked for.
+  bool include_retired = false;
+};
+
+/// Which rows of a tenant's audit; an empty text: whatever it is.
+struct audit_filter {
+  std::string tenant, action = {}, resource = {}, principal = {},
+                      correlation = {};
+  std::optional<time_point> from = {};   // at this time or later
+  std::optional<time_point> until = {};  // before this time
+  bool newest_first = false;
 };
 
 /// One page in id order; `next` is the cursor of the next one, if any.
@@ -73,20 +111,22 @@ class queries {
   virtual ~queries() = default;
   [[nodiscard]] virtual result<page<tenant_row>> list_tenants(
       std::string_view after, int limit) = 0;
-  /// The tenant's own sites and every shared one.
+  /// The sites the tenant may see (projections/access.hpp), deleted ones only
+  /// when they are asked for.
   [[nodiscard]] virtual result<page<site_row>> list_sites(
-      std::string_view tenant, std::string_view after, int limit) = 0;
+      std::string_view tenant, bool include_deleted, std::string_view after,
+      int limit) = 0;
+  /// Archived ones only when they are asked for.
   [[nodiscard]] virtual result<page<pool_row>> list_pools(
-      std::string_view tenant, std::string_view after, int limit) = 0;
+      std::string_view tenant, bool include_archived, std::string_view after,
+      int limit) = 0;
   /// Live tokens at `now`: not revoked, uses left, not expired; with
   /// include_inactive all.
   [[nodiscard]] virtual result<page<join_token_row>> list_join_tokens(
       std::string_view tenant, std::string_view pool, bool include_inactive,
       time_point now, std::string_view after, int limit) = 0;
-  /// `pool` empty: all pools of the tenant.
   [[nodiscard]] virtual result<page<node_row>> list_nodes(
-      std::string_view tenant, std::string_view pool, std::string_view after,
-      int limit) = 0;
+      const node_filter& which, std::string_view after, int limit) = 0;
   [[nodiscard]] virtual result<std::optional<node_row>> get_node(
       std::string_view tenant, std::string_view node) = 0;
   [[nodiscard]] virtual result<std::vector<certificate_row>> list_certificates(
@@ -94,6 +134,9 @@ class queries {
   /// Revoked ones too.
   [[nodiscard]] virtual result<page<credential_row>> list_credentials(
       std::string_view tenant, std::string_view after, int limit) = 0;
+  /// In the order that is asked for; `after` goes on in it.
+  [[nodiscard]] virtual result<page<audit_row>> list_audit(
+      const audit_filter& which, std::string_view after, int limit) = 0;
   /// Of the last event that these answers show: on SQLite the head.
   [[nodiscard]] virtual result<std::uint64_t> position() = 0;
   /// How many streams the projector gave up on.

@@ -11,42 +11,62 @@ namespace bc::projections::query {
 #define BC_TOKEN_COLUMNS                                                    \
   "id, tenant, pool, site, role, max_uses, uses_left, expect_product_uuid," \
   " expect_serial, expect_mac, expect_gpu_uuid, allow_reclaim, hosted,"     \
-  " created_at, expires_at, revoked_at"
+  " created_at, expires_at, revoked_at, node"
 #define BC_CERTIFICATE_COLUMNS                             \
   "c.serial, c.node, c.role, c.spki_sha256, c.generation," \
-  " c.not_before, c.not_after, c.revoked_at"
-#define BC_NODE_SELECT                                           \
-  "select n.id, n.tenant, n.site, n.pool, n.status, n.attestor," \
-  " n.hardware_key, n.hostname, n.node_key, n.role,"             \
-  " n.hardware_key_trusted, n.generation, n.joined_at, "         \
-  "n.adopted_at, " BC_CERTIFICATE_COLUMNS                        \
+  " c.not_before, c.not_after, c.revoked_at, c.revoked_for"
+#define BC_NODE_SELECT                                                \
+  "select n.id, n.tenant, n.site, n.pool, n.status, n.attestor,"      \
+  " n.hardware_key, n.hostname, n.node_key, n.role, n.trust,"         \
+  " n.hardware_key_trusted, n.acceptance, n.generation, n.joined_at," \
+  " n.adopted_at, n.cordoned_at, n.cordon_reason, n.retired_at,"      \
+  " n.clone_suspected_at, " BC_CERTIFICATE_COLUMNS                    \
   " from nodes n left join node_certs c on c.serial = n.certificate"
+
+#define BC_POOL_SELECT                                                    \
+  "select id, tenant, site, name, agent, created_at, policy, archived_at" \
+  " from pools"
+#define BC_SITE_COLUMNS                                             \
+  "select a.resource as id, s.owner, s.name, s.kind, s.created_at," \
+  " s.dedicated_to, s.deleted_at from tenant_access a cross join "
 
 inline constexpr std::string_view tenants =
     "select id, name, root, created_at from tenants"
     " where id > ?1 order by id limit ?2";
 
+// What the tenant may see, and what everyone may: nothing is in both. A site
+// that is not deleted counts as deleted at 0, so ?4 says which others to show.
+// Both databases are made to walk the rows of access, not all sites: SQLite by
+// the cross join, Postgres by a subquery that it may not take apart.
+#define BC_SITES(WHO)                                        \
+  BC_SITE_COLUMNS "sites s where a.tenant = " WHO            \
+                  " and a.kind = 'site' and a.resource > ?2" \
+                  " and s.id = a.resource"                   \
+                  " and coalesce(s.deleted_at, 0) <= ?4"
+#define BC_SITES_ON_POSTGRES(WHO)                                        \
+  "(" BC_SITE_COLUMNS                                                    \
+  "lateral (select owner, name, kind, created_at, dedicated_to,"         \
+  " deleted_at from sites where id = a.resource"                         \
+  " and coalesce(deleted_at, 0) <= ?4 offset 0) s where a.tenant = " WHO \
+  " and a.kind = 'site' and a.resource > ?2 order by id limit ?3)"
+
 inline constexpr std::string_view sites =
-    "select id, owner, name, kind, created_at from sites"
-    " where owner = ?1 and id > ?2"
-    " union all"
-    " select id, owner, name, kind, created_at from sites"
-    " where kind = 'shared' and owner <> ?1 and id > ?2"
-    " order by id limit ?3";
+    BC_SITES("?1") " union all " BC_SITES("'*'") " order by id limit ?3";
 
 // Postgres merges two lists in order only when each is bounded by itself; of
 // SQLite the same would make it sort them.
 inline constexpr std::string_view sites_on_postgres =
-    "select * from (select id, owner, name, kind, created_at from sites"
-    " where owner = ?1 and id > ?2 order by id limit ?3) own"
-    " union all"
-    " select * from (select id, owner, name, kind, created_at from sites"
-    " where kind = 'shared' and owner <> ?1 and id > ?2 order by id limit ?3)"
+    "select * from " BC_SITES_ON_POSTGRES("?1")
+    " own union all select * from " BC_SITES_ON_POSTGRES("'*'")
     " shared order by id limit ?3";
 
 inline constexpr std::string_view pools =
-    "select id, tenant, site, name, agent, created_at from pools"
-    " where tenant = ?1 and id > ?2 order by id limit ?3";
+    BC_POOL_SELECT " where tenant = ?1 and id > ?2 order by id limit ?3";
+
+// The last condition is the partial index's own.
+inline constexpr std::string_view live_pools = BC_POOL_SELECT
+    " where tenant = ?1 and id > ?2 and archived_at is null"
+    " order by id limit ?3";
 
 inline constexpr std::string_view all_tokens =
     "select " BC_TOKEN_COLUMNS
@@ -60,12 +80,26 @@ inline constexpr std::string_view live_tokens =
     " and revoked_at is null and uses_left > 0 and lapsed = 0"
     " and expires_at > ?5 order by id limit ?4";
 
-inline constexpr std::string_view nodes_of_tenant =
-    BC_NODE_SELECT " where n.tenant = ?1 and n.id > ?2 order by n.id limit ?3";
+// Of nodes that are not retired. An empty text compares with everything.
+inline constexpr std::string_view nodes_of_tenant = BC_NODE_SELECT
+    " where n.tenant = ?1 and n.id > ?2 and n.retired_at is null"
+    " and (?4 = '' or n.status = ?4) order by n.id limit ?3";
 
 inline constexpr std::string_view nodes_of_pool = BC_NODE_SELECT
     " where n.tenant = ?1 and n.pool = ?4 and n.id > ?2"
+    " and n.retired_at is null and (?5 = '' or n.site = ?5)"
+    " and (?6 = '' or n.status = ?6) order by n.id limit ?3";
+
+inline constexpr std::string_view nodes_of_site = BC_NODE_SELECT
+    " where n.tenant = ?1 and n.site = ?4 and n.id > ?2"
+    " and n.retired_at is null and (?5 = '' or n.status = ?5)"
     " order by n.id limit ?3";
+
+// Retired ones too. The second condition is the partial index's own.
+inline constexpr std::string_view nodes_of_status = BC_NODE_SELECT
+    " where n.tenant = ?1 and n.status <> 'adopted' and n.status = ?4"
+    " and n.id > ?2 and (?5 = '' or n.pool = ?5)"
+    " and (?6 = '' or n.site = ?6) order by n.id limit ?3";
 
 inline constexpr std::string_view one_node =
     BC_NODE_SELECT " where n.tenant = ?1 and n.id = ?2";
@@ -82,10 +116,15 @@ inline constexpr std::string_view credentials =
 #undef BC_TOKEN_COLUMNS
 #undef BC_CERTIFICATE_COLUMNS
 #undef BC_NODE_SELECT
+#undef BC_POOL_SELECT
+#undef BC_SITE_COLUMNS
+#undef BC_SITES
+#undef BC_SITES_ON_POSTGRES
 
 inline constexpr std::string_view all[] = {
-    tenants,         sites,         pools,    all_tokens,   live_tokens,
-    nodes_of_tenant, nodes_of_pool, one_node, certificates, credentials};
+    tenants,     sites,           pools,         live_pools,    all_tokens,
+    live_tokens, nodes_of_tenant, nodes_of_pool, nodes_of_site, nodes_of_status,
+    one_node,    certificates,    credentials};
 
 /// As this database is asked.
 [[nodiscard]] constexpr std::string_view text_for(sql::dialect d,

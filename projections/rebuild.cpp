@@ -138,4 +138,13 @@ result<std::uint64_t> rebuild(sql::connection& db, events::journal& source) {
   }
 }
 
+result<void> renew(sql::connection& db, events::journal& source) {
+  BC_TRY(position, read_checkpoint(db));
+  BC_TRY(head, source.head());
+  if (position == 0 && head.position > 0) {
+    BC_TRYV(rebuild(db, source));
+  }
+  return ok();
+}
+
 }  // namespace bc::projections

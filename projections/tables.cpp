@@ -7,10 +7,23 @@ namespace bc::projections {
 namespace {
 
 constexpr std::string_view indexes[] = {
-    "sites_by_owner",        "sites_shared",        "pools_by_tenant",
-    "join_tokens_live",      "join_tokens_by_pool", "join_tokens_by_expiry",
-    "nodes_by_tenant",       "nodes_by_pool",       "node_certs_by_node",
-    "credentials_by_tenant",
+    "sites_by_owner",          "sites_shared",
+    "pools_by_tenant",         "join_tokens_live",
+    "join_tokens_by_pool",     "join_tokens_by_expiry",
+    "nodes_by_tenant",         "nodes_by_pool",
+    "node_certs_by_node",      "credentials_by_tenant",
+    "tenant_access_by_tenant", "pools_live",
+    "nodes_by_site",           "nodes_by_status",
+    "audit_by_tenant",         "audit_by_resource",
+    "audit_by_correlation",    "audit_by_principal",
+    "audit_by_action",
+};
+
+// Of the folders schema/sql and schema/postgres, in order.
+constexpr std::string_view migrations[] = {
+    "0100_create_read_models.sql",
+    "0101_extend_directory.sql",
+    "0102_extend_nodes.sql",
 };
 
 bool is_word(char c) {
@@ -47,26 +60,38 @@ std::string with_suffix(std::string_view sql, std::string_view suffix) {
   return out;
 }
 
-std::string_view migration(sql::dialect d) {
-  return schema::text_of(d == sql::dialect::sqlite
-                             ? "sql/0100_create_read_models.sql"
-                             : "postgres/0100_create_read_models.sql");
+std::string_view migration(sql::dialect d, std::string_view name) {
+  std::string path{d == sql::dialect::sqlite ? "sql/" : "postgres/"};
+  return schema::text_of(path.append(name));
 }
 
-// The migration's statements that are, or are not, the checkpoint's.
-std::string part_of(sql::dialect d, bool of_checkpoint) {
+// The statements of all migrations that are wanted, with what precedes them.
+template <class Wanted>
+std::string statements_of(sql::dialect d, Wanted wanted) {
   std::string out;
-  auto left = migration(d);
-  while (!left.empty()) {
-    auto end = left.find(';');
-    auto size = end == std::string_view::npos ? left.size() : end + 1;
-    auto one = left.substr(0, size);
-    left.remove_prefix(size);
-    bool is = one.find("projection_checkpoint") != std::string_view::npos;
-    if (is == of_checkpoint)
-      out += one;
+  for (auto name : migrations) {
+    auto left = migration(d, name);
+    while (!left.empty()) {
+      auto end = left.find(';');
+      auto size = end == std::string_view::npos ? left.size() : end + 1;
+      if (auto one = left.substr(0, size); wanted(one))
+        out += one;
+      left.remove_prefix(size);
+    }
   }
   return out;
+}
+
+bool is_of_checkpoint(std::string_view statement) {
+  return statement.find("projection_checkpoint") != std::string_view::npos;
+}
+
+// A migration may also replace an index of an older one.
+std::string index_script(sql::dialect d) {
+  return statements_of(d, [](std::string_view s) {
+    return s.find("create index") != std::string_view::npos ||
+           s.find("drop index") != std::string_view::npos;
+  });
 }
 
 // "alter WHAT NAME__new rename to NAME;"
@@ -87,11 +112,13 @@ std::string for_each_table(std::string_view command, std::string_view suffix) {
 }  // namespace
 
 std::string creation_script(sql::dialect d, std::string_view suffix) {
-  return with_suffix(part_of(d, false), suffix);
+  return with_suffix(
+      statements_of(d, [](std::string_view s) { return !is_of_checkpoint(s); }),
+      suffix);
 }
 
 std::string checkpoint_script(sql::dialect d) {
-  return part_of(d, true);
+  return statements_of(d, is_of_checkpoint);
 }
 
 std::string drop_script(std::string_view suffix) {
@@ -121,7 +148,7 @@ std::string swap_script(sql::dialect d) {
   for (const auto& t : tables)
     out += rename_statement("table", t.name);
   if (d == sql::dialect::sqlite)
-    return out + creation_script(d, "");
+    return out + index_script(d);
   for (const auto& t : tables)
     out += rename_statement("index", t.name, "_pkey");
   for (auto i : indexes)
@@ -136,17 +163,22 @@ statements::statements(std::string_view suffix) {
   set(add_tenant,
       "insert into tenants (id, name, root, created_at) values (?, ?, ?, ?)");
   set(add_site,
-      "insert into sites (id, owner, name, kind, created_at)"
-      " values (?, ?, ?, ?, ?)");
-  set(add_pool,
-      "insert into pools (id, tenant, site, name, agent, created_at)"
+      "insert into sites (id, owner, name, kind, created_at, dedicated_to)"
       " values (?, ?, ?, ?, ?, ?)");
+  set(update_site, "update sites set name = ?, dedicated_to = ? where id = ?");
+  set(delete_site, "update sites set deleted_at = ? where id = ?");
+  set(add_pool,
+      "insert into pools (id, tenant, site, name, agent, created_at, policy)"
+      " values (?, ?, ?, ?, ?, ?, ?)");
+  set(update_pool,
+      "update pools set name = ?, agent = ?, policy = ? where id = ?");
+  set(archive_pool, "update pools set archived_at = ? where id = ?");
   set(add_token,
       "insert into join_tokens (id, tenant, pool, site, role, max_uses,"
       " uses_left, expect_product_uuid, expect_serial, expect_mac,"
-      " expect_gpu_uuid, allow_reclaim, hosted, created_at, expires_at)"
+      " expect_gpu_uuid, allow_reclaim, hosted, created_at, expires_at, node)"
       " values (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
-      " ?14)");
+      " ?14, ?15)");
   set(spend_token,
       "update join_tokens set uses_left = uses_left - 1"
       " where id = ? and uses_left > 0");
@@ -161,28 +193,49 @@ statements::statements(std::string_view suffix) {
   set(put_node,
       "insert into nodes (id, tenant, site, pool, status, attestor,"
       " hardware_key, hardware_key_trusted, hostname, node_key, role,"
-      " generation, joined_at, certificate)"
-      " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+      " generation, joined_at, certificate, trust, acceptance)"
+      " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
       " on conflict (id) do update set tenant = excluded.tenant,"
       " site = excluded.site, pool = excluded.pool,"
-      " status = excluded.status, attestor = excluded.attestor,"
+      " status = case when nodes.status = 'cordoned' then nodes.status"
+      " else excluded.status end, attestor = excluded.attestor,"
       " hardware_key = excluded.hardware_key,"
       " hardware_key_trusted = excluded.hardware_key_trusted,"
       " hostname = excluded.hostname, node_key = excluded.node_key,"
       " role = excluded.role, generation = excluded.generation,"
       " joined_at = excluded.joined_at, adopted_at = null,"
-      " certificate = excluded.certificate");
-  set(adopt_node, "update nodes set status = ?, adopted_at = ? where id = ?");
+      " certificate = excluded.certificate, trust = excluded.trust,"
+      " acceptance = excluded.acceptance");
+  set(adopt_node,
+      "update nodes set status = ?, adopted_at = ?, cordoned_at = null,"
+      " cordon_reason = null where id = ?");
+  set(cordon_node,
+      "update nodes set status = ?, cordoned_at = ?, cordon_reason = ?"
+      " where id = ?");
+  set(retire_node,
+      "update nodes set status = ?, retired_at = ?, cordoned_at = null,"
+      " cordon_reason = null where id = ?");
+  set(suspect_clone, "update nodes set clone_suspected_at = ? where id = ?");
   set(add_certificate,
       "insert into node_certs (serial, node, role, generation, spki_sha256,"
       " not_before, not_after, der) values (?, ?, ?, ?, ?, ?, ?, ?)");
-  set(revoke_older_certificates,
-      "update node_certs set revoked_at = ?"
-      " where node = ? and generation < ? and revoked_at is null");
+  set(revoke_certificate,
+      "update node_certs set revoked_at = coalesce(revoked_at, ?),"
+      " revoked_for = coalesce(revoked_for, ?) where serial = ? and node = ?");
+  set(show,
+      "insert into tenant_access (id, tenant, kind, resource)"
+      " values (?, ?, ?, ?) on conflict (id) do nothing");
+  set(hide_from_others,
+      "delete from tenant_access where id > ?1 and id < ?2"
+      " and tenant <> ?3 and tenant <> ?4");
   set(add_credential,
       "insert into credentials (id, tenant, principal, grants, created_at)"
       " values (?, ?, ?, ?, ?)");
   set(revoke_credential, "update credentials set revoked_at = ? where id = ?");
+  set(add_audit,
+      "insert into audit (id, position, tenant, at, principal, action,"
+      " resource, event, correlation, details)"
+      " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const auto& t : tables) {
     std::string name{t.name}, columns{t.columns}, key{t.key};
     probes.push_back(with_suffix("insert into " + name + " (" + columns +

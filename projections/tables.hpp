@@ -20,27 +20,34 @@ struct table {
 
 inline constexpr std::array tables = {
     table{"tenants", "id", "id,name,root,created_at"},
-    table{"sites", "id", "id,owner,name,kind,created_at"},
-    table{"pools", "id", "id,tenant,site,name,agent,created_at"},
+    table{"sites", "id",
+          "id,owner,name,kind,created_at,dedicated_to,deleted_at"},
+    table{"pools", "id",
+          "id,tenant,site,name,agent,created_at,policy,archived_at"},
     table{"join_tokens", "id",
           "id,tenant,pool,site,role,max_uses,uses_left,expect_product_uuid,"
           "expect_serial,expect_mac,expect_gpu_uuid,allow_reclaim,hosted,"
-          "created_at,expires_at,revoked_at,lapsed"},
+          "created_at,expires_at,revoked_at,lapsed,node"},
     table{"nodes", "id",
           "id,tenant,site,pool,status,attestor,hardware_key,"
           "hardware_key_trusted,hostname,node_key,role,generation,joined_at,"
-          "adopted_at,certificate"},
+          "adopted_at,certificate,trust,acceptance,cordoned_at,cordon_reason,"
+          "retired_at,clone_suspected_at"},
     table{"node_certs", "serial",
           "serial,node,role,generation,spki_sha256,not_before,not_after,"
-          "revoked_at,der"},
+          "revoked_at,der,revoked_for"},
     table{"credentials", "id",
           "id,tenant,principal,grants,created_at,revoked_at"},
+    table{"tenant_access", "id", "id,tenant,kind,resource"},
+    table{"audit", "id",
+          "id,position,tenant,at,principal,action,resource,event,correlation,"
+          "details"},
 };
 
 inline constexpr std::string_view shadow_suffix = "__new";
 
-/// The migration's tables and indexes without the checkpoint; with a suffix
-/// each has another name.
+/// The tables and indexes of all migrations without the checkpoint, where
+/// there are none yet; with a suffix each has another name.
 [[nodiscard]] std::string creation_script(sql::dialect d,
                                           std::string_view suffix);
 
@@ -68,7 +75,11 @@ struct statements {
 
   std::string add_tenant;
   std::string add_site;
+  std::string update_site;
+  std::string delete_site;
   std::string add_pool;
+  std::string update_pool;
+  std::string archive_pool;
   std::string add_token;
   std::string spend_token;
   std::string revoke_token;
@@ -76,10 +87,16 @@ struct statements {
   std::string next_expiry;
   std::string put_node;
   std::string adopt_node;
+  std::string cordon_node;
+  std::string retire_node;
+  std::string suspect_clone;
   std::string add_certificate;
-  std::string revoke_older_certificates;
+  std::string revoke_certificate;
+  std::string show;
+  std::string hide_from_others;
   std::string add_credential;
   std::string revoke_credential;
+  std::string add_audit;
   /// Change nothing, and fail when a table cannot be written.
   std::vector<std::string> probes;
 };

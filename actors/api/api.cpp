@@ -3,6 +3,7 @@
 #include "actors/api/authentication.hpp"
 #include "actors/api/await_models.hpp"
 #include "actors/api/exchange.hpp"
+#include "actors/api/method_table.hpp"
 #include "actors/api/methods.hpp"
 #include "actors/api/schema_check.hpp"
 
@@ -38,11 +39,19 @@ constexpr method methods[] = {
      tenants_list, true},
     {"sites", "create", "compute:sites:create", "compute-site/", "",
      sites_create},
+    {"sites", "update", "compute:sites:manage", "compute-site/", "siteId",
+     sites_update},
+    {"sites", "delete", "compute:sites:manage", "compute-site/", "siteId",
+     sites_delete},
     {"sites", "get", "compute:sites:read", "compute-site/", "siteId",
      sites_get},
     {"sites", "list", "compute:sites:read", "compute-site/", "", sites_list},
     {"pools", "create", "compute:pools:create", "compute-pool/", "",
      pools_create},
+    {"pools", "update", "compute:pools:manage", "compute-pool/", "poolId",
+     pools_update},
+    {"pools", "archive", "compute:pools:manage", "compute-pool/", "poolId",
+     pools_archive},
     {"pools", "get", "compute:pools:read", "compute-pool/", "poolId",
      pools_get},
     {"pools", "list", "compute:pools:read", "compute-pool/", "", pools_list},
@@ -58,9 +67,27 @@ constexpr method methods[] = {
      "poolId", join_tokens_list},
     {"joinTokens", "revoke", "compute:join-tokens:revoke", "compute-pool/",
      "poolId", join_tokens_revoke},
+    {"siteTokens", "create", "compute:sites:manage", "compute-site/", "siteId",
+     site_tokens_create, false, site_tokens_replay},
+    {"siteTokens", "revoke", "compute:sites:manage", "compute-site/", "siteId",
+     site_tokens_revoke},
     {"nodes", "list", "compute:nodes:read", "compute-node/", "", nodes_list},
     {"nodes", "get", "compute:nodes:read", "compute-node/", "nodeId",
      nodes_get},
+    {"nodes", "adopt", "compute:nodes:adopt", "compute-node/", "nodeId",
+     nodes_adopt},
+    {"nodes", "cordon", "compute:nodes:cordon", "compute-node/", "nodeId",
+     nodes_cordon},
+    {"nodes", "delete", "compute:nodes:delete", "compute-node/", "nodeId",
+     nodes_delete},
+    {"nodes", "revokeIdentity", "compute:nodes:revoke-identity",
+     "compute-node/", "nodeId", nodes_revoke_identity},
+    {"audit", "list", "compute:audit:read", "compute-tenant/", "tenantId",
+     audit_list},
+    {"joins", "explain", "compute:joins:explain", "compute-tenant/", "tenantId",
+     joins_explain},
+    {"joins", "simulate", "compute:joins:simulate", "compute-tenant/",
+     "tenantId", joins_simulate},
     {"events", "list", "compute:events:read", "compute-tenant/", "tenantId",
      events_list},
 };
@@ -109,6 +136,12 @@ void authorise(const method& m, exchange_ptr x) {
 // from the journal itself.
 bool is_read(const method& m) {
   return m.group != "events" && (m.name == "list" || m.name == "get");
+}
+
+// For the documents; joins.simulate writes nothing either.
+bool changes_nothing(const method& m) {
+  return m.name == "list" || m.name == "get" || m.name == "explain" ||
+         m.name == "simulate";
 }
 
 // The header x-min-position, and the caller's own writes.
@@ -166,6 +199,14 @@ void take_up(exchange_ptr x) {
 }
 
 }  // namespace
+
+std::vector<method_info> method_table() {
+  std::vector<method_info> out;
+  for (const auto& m : methods)
+    out.push_back({m.group, m.name, m.action, m.resource_kind, m.field,
+                   m.root_only, changes_nothing(m)});
+  return out;
+}
 
 result<void> check_opens_something(const events::credential::grant& g) {
   const std::vector<events::credential::grant> anywhere{{g.action, "*"}};

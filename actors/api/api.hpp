@@ -3,6 +3,7 @@
 #include "actors/ledger.hpp"
 #include "actors/ports.hpp"
 #include "base/ids.hpp"
+#include "pki/hardware_key.hpp"
 
 #include <functional>
 #include <memory>
@@ -23,6 +24,7 @@ struct api_environment {
   std::shared_ptr<const events::incarnations> incarnations;
   /// Null where the read models move with the journal: nothing waits for them.
   std::shared_ptr<read_models> models = nullptr;
+  pki::shared_uuids shared_uuids = {};
 };
 
 /// One API call from the raw body to the answer (spec: DESIGN sections 9, 10):

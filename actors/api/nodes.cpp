@@ -1,12 +1,60 @@
 #include "actors/api/methods.hpp"
+#include "actors/api/node_records.hpp"
 #include "actors/api/records.hpp"
 
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+// nodes.list and nodes.get.
 namespace bc::actors::api {
 
 namespace {
 
-std::string node_text(const projections::node_row& node,
-                      const std::vector<projections::certificate_row>& all) {
+// The schema's `enum` compares hashes, so the text is read once more.
+bool is_status(std::string_view text) {
+  using events::node::status;
+  for (auto s :
+       {status::adopting, status::adopted, status::cordoned, status::retired})
+    if (status_text(s) == text)
+      return true;
+  return false;
+}
+
+result<projections::node_filter> read_filter(const exchange& x) {
+  auto in = x.in();
+  projections::node_filter which;
+  which.tenant = x.who.tenant.str();
+  BC_TRY(pool, in.optional_text("poolId"));
+  which.pool = pool.value_or("");
+  BC_TRY(site, in.optional_text("siteId"));
+  which.site = site.value_or("");
+  BC_TRY(status, in.optional_text("status"));
+  if (status && !is_status(*status))
+    return fail(errc::invalid_input, "is no status of a node", "/status");
+  which.status = status.value_or("");
+  BC_TRY(retired, in.boolean_or("includeRetired", false));
+  which.include_retired = retired;
+  return which;
+}
+
+std::string nodes_text(projections::page<projections::node_row> rows,
+                       time_point now) {
+  projections::page<node_record> shown;
+  for (auto& row : rows.items)
+    shown.items.push_back({std::move(row), now});
+  shown.next = std::move(rows.next);
+  return page_text(shown);
+}
+
+// The newest first.
+std::string node_text(const node_record& node,
+                      std::vector<projections::certificate_row> all) {
+  auto age = [](const auto& c) {
+    return std::tie(c.generation, c.not_before, c.serial);
+  };
+  std::sort(all.begin(), all.end(),
+            [&](const auto& a, const auto& b) { return age(b) < age(a); });
   json::writer out;
   out.begin_object();
   put(out, node);
@@ -25,15 +73,14 @@ void nodes_list(exchange_ptr x) {
   auto page = read_paging(x->in());
   if (!page)
     return x->refuse(page.error());
-  auto pool = x->in().optional_text("poolId");
-  if (!pool)
-    return x->refuse(pool.error());
+  auto which = read_filter(*x);
+  if (!which)
+    return x->refuse(which.error());
   x->streams->query(
-      [p = page.value(), pool = pool.value().value_or(""),
-       tenant = x->who.tenant.str()](
+      [p = page.value(), which = which.value(), now = x->streams->now()](
           projections::queries& q) -> result<std::string> {
-        BC_TRY(rows, q.list_nodes(tenant, pool, p.after, p.limit));
-        return page_text(rows);
+        BC_TRY(rows, q.list_nodes(which, p.after, p.limit));
+        return nodes_text(std::move(rows), now);
       },
       then(x, [x](std::string text) { x->answer(std::move(text)); }));
 }
@@ -44,13 +91,13 @@ void nodes_get(exchange_ptr x) {
     return x->refuse(id.error());
   // No text: no such node.
   x->streams->query(
-      [id = id.value(), tenant = x->who.tenant.str()](
+      [id = id.value(), tenant = x->who.tenant.str(), now = x->streams->now()](
           projections::queries& q) -> result<std::string> {
         BC_TRY(node, q.get_node(tenant, id));
         if (!node)
           return std::string{};
         BC_TRY(certificates, q.list_certificates(tenant, id));
-        return node_text(*node, certificates);
+        return node_text({std::move(*node), now}, std::move(certificates));
       },
       then(x, [x](std::string text) {
         if (text.empty())

@@ -35,18 +35,26 @@ projections::tenant_row row_of(const events::tenant::created& c) {
   return {c.id.str(), c.name, c.root, c.at};
 }
 
-projections::site_row row_of(const events::site::created& c) {
-  return {c.id.str(), c.owner.str(), c.name,
-          std::string{events::site::kind_text(c.site_kind)}, c.at};
+projections::site_row row_of(const events::site::state& s) {
+  const auto& c = *s.site;
+  return {c.id.str(),  c.owner.str(),
+          c.name,      std::string{events::site::kind_text(c.site_kind)},
+          c.at,        text_of(c.dedicated_to),
+          s.deleted_at};
 }
 
-projections::pool_row row_of(const events::pool::created& c) {
+projections::pool_row row_of(const events::pool::state& s) {
+  const auto& c = *s.pool;
+  json::writer rules;
+  put(rules, c.rules);
   return {c.id.str(),
           c.tenant.str(),
           c.site.str(),
           c.name,
           std::string{events::pool::agent_text(c.pool_agent)},
-          c.at};
+          c.at,
+          rules.str(),
+          s.archived_at};
 }
 
 projections::join_token_row row_of(const events::join_token::state& s) {
@@ -54,7 +62,7 @@ projections::join_token_row row_of(const events::join_token::state& s) {
   projections::join_token_row row;
   row.id = t.id.str();
   row.tenant = t.tenant.str();
-  row.pool = t.pool.str();
+  row.pool = text_of(t.pool).value_or("");
   row.site = t.site.str();
   row.role = std::string{events::join_token::role_text(t.token_role)};
   row.max_uses = t.max_uses;
@@ -65,6 +73,7 @@ projections::join_token_row row_of(const events::join_token::state& s) {
   row.created_at = t.created_at;
   row.expires_at = t.expires_at;
   row.revoked_at = s.revoked_at;
+  row.node = text_of(t.node);
   return row;
 }
 
@@ -88,7 +97,9 @@ void put(json::writer& out, const projections::site_row& row) {
       .field("tenantId", row.owner)
       .field("name", row.name)
       .field("kind", row.kind)
-      .field("createdAt", to_rfc3339(row.created_at));
+      .field("dedicatedTo", row.dedicated_to)
+      .field("createdAt", to_rfc3339(row.created_at))
+      .field("deletedAt", text_of(row.deleted_at));
 }
 
 void put(json::writer& out, const projections::pool_row& row) {
@@ -96,21 +107,23 @@ void put(json::writer& out, const projections::pool_row& row) {
       .field("tenantId", row.tenant)
       .field("siteId", row.site)
       .field("name", row.name)
-      .field("agent", row.agent)
-      .field("createdAt", to_rfc3339(row.created_at));
+      .field("agent", row.agent);
+  out.key("policy").raw(row.policy);
+  out.field("createdAt", to_rfc3339(row.created_at))
+      .field("archivedAt", text_of(row.archived_at));
 }
 
 void put(json::writer& out, const projections::join_token_row& row) {
-  out.field("id", row.id)
-      .field("tenantId", row.tenant)
-      .field("poolId", row.pool)
-      .field("siteId", row.site)
+  out.field("id", row.id).field("tenantId", row.tenant);
+  put_unless_empty(out, "poolId", row.pool);
+  out.field("siteId", row.site)
       .field("role", row.role)
       .field("maxUses", row.max_uses)
       .field("usesLeft", row.uses_left);
   put_expect(out, row.expect);
   out.field("allowReclaim", row.allow_reclaim)
       .field("hosted", row.hosted)
+      .field("nodeId", row.node)
       .field("createdAt", to_rfc3339(row.created_at))
       .field("expiresAt", to_rfc3339(row.expires_at))
       .field("revokedAt", text_of(row.revoked_at));
@@ -125,36 +138,17 @@ void put(json::writer& out, const projections::credential_row& row) {
       .field("revokedAt", text_of(row.revoked_at));
 }
 
-void put(json::writer& out, const projections::certificate_row& row) {
-  out.field("serial", row.serial)
-      .field("role", row.role)
-      .field("spkiSha256", row.spki_sha256)
-      .field("generation", row.generation)
-      .field("notBefore", to_rfc3339(row.not_before))
-      .field("notAfter", to_rfc3339(row.not_after))
-      .field("revokedAt", text_of(row.revoked_at));
-}
-
-void put(json::writer& out, const projections::node_row& row) {
+void put(json::writer& out, const projections::audit_row& row) {
   out.field("id", row.id)
+      .field("position", row.position)
       .field("tenantId", row.tenant)
-      .field("siteId", row.site)
-      .field("poolId", row.pool)
-      .field("status", row.status)
-      .field("role", row.role)
-      .field("attestor", row.attestor);
-  put_unless_empty(out, "hostname", row.hostname);
-  put_unless_empty(out, "hardwareKey", row.hardware_key);
-  out.field("hardwareKeyTrusted", row.hardware_key_trusted)
-      .field("nodeKey", row.node_key)
-      .field("identityGeneration", row.generation)
-      .field("joinedAt", to_rfc3339(row.joined_at))
-      .field("adoptedAt", text_of(row.adopted_at));
-  if (row.certificate) {
-    out.key("certificate").begin_object();
-    put(out, *row.certificate);
-    out.end_object();
-  }
+      .field("time", to_rfc3339(row.at))
+      .field("principal", row.principal)
+      .field("action", row.action)
+      .field("resource", row.resource)
+      .field("event", row.event);
+  put_unless_empty(out, "correlation", row.correlation);
+  out.key("details").raw(row.details);
 }
 
 result<paging> read_paging(const json::reader& in) {

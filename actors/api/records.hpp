@@ -15,8 +15,10 @@
 namespace bc::actors::api {
 
 [[nodiscard]] projections::tenant_row row_of(const events::tenant::created& c);
-[[nodiscard]] projections::site_row row_of(const events::site::created& c);
-[[nodiscard]] projections::pool_row row_of(const events::pool::created& c);
+/// The state must hold a site.
+[[nodiscard]] projections::site_row row_of(const events::site::state& s);
+/// The state must hold a pool.
+[[nodiscard]] projections::pool_row row_of(const events::pool::state& s);
 /// The state must hold a token.
 [[nodiscard]] projections::join_token_row row_of(
     const events::join_token::state& s);
@@ -31,8 +33,7 @@ void put(json::writer& out, const projections::pool_row& row);
 void put(json::writer& out, const projections::join_token_row& row);
 /// Never a secret or its hash: the row has none.
 void put(json::writer& out, const projections::credential_row& row);
-void put(json::writer& out, const projections::certificate_row& row);
-void put(json::writer& out, const projections::node_row& row);
+void put(json::writer& out, const projections::audit_row& row);
 
 /// One record; a mutation's answer carries its position.
 template <class Row>

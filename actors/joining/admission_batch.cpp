@@ -31,44 +31,70 @@ events::batch new_batch(std::string correlation, time_point now) {
   return out;
 }
 
-void pin_directory(events::batch& to, const judged_streams& judged) {
-  const auto& token = *judged.token.token;
-  to.writes.push_back(pin(events::stream_of(token.pool), judged.pool.version));
-  to.writes.push_back(pin(events::stream_of(token.site), judged.site.version));
+void pin_directory(events::batch& to, const judged_by& judged) {
+  const auto& token = *judged.token->token;
+  if (token.pool)
+    to.writes.push_back(
+        pin(events::stream_of(*token.pool), judged.pool->version));
+  to.writes.push_back(pin(events::stream_of(token.site), judged.site->version));
   to.writes.push_back(
-      pin(events::stream_of(token.tenant), judged.tenant.version));
+      pin(events::stream_of(token.tenant), judged.tenant->version));
 }
 
-// The certificate's role is the token's word, which check_usable compared with
-// what was asked.
-pki::certificate_role role_of(const events::join_token::created& token) {
-  return events::join_token::admits(token.token_role, token.hosted.has_value());
+std::vector<events::event_write> encoded(
+    const std::vector<events::node::event>& decided) {
+  std::vector<events::event_write> out;
+  out.reserve(decided.size());
+  for (const auto& e : decided)
+    out.push_back(events::node::encode(e));
+  return out;
+}
+
+// What the token's node is, when it is not the known one.
+void pin_named(events::batch& to, const judged_by& judged) {
+  const auto& name = judged.token->token->node;
+  if (!judged.named || (judged.known && judged.known->node->id == *name))
+    return;
+  to.writes.push_back(pin(events::stream_of(*name), judged.named->version));
+}
+
+std::vector<events::node::event> told_of_clone(const events::node::state& node,
+                                               time_point now) {
+  auto decided = events::node::decide(node, events::node::suspect_clone{now});
+  return decided ? std::move(decided).value()
+                 : std::vector<events::node::event>{};
+}
+
+node_id node_for(const judged_by& judged, time_point now) {
+  if (judged.known)
+    return judged.known->node->id;
+  const auto& named = judged.token->token->node;
+  return named ? *named : pki::mint<node_id>(now);
 }
 
 wire::joined_body body_of(const pki::key_bundle& keys,
                           const events::join_token::created& token,
                           const node_id& node,
                           const pki::issued_certificate& certificate,
-                          const pki::sha256_digest& csr) {
+                          const admitted_machine& m) {
   wire::joined_body out;
   out.node_id = node.str();
   out.certificate_chain = {certificate.der, keys.node_ca.certificate};
   out.command_signing_keys = {keys.command_signing.pub().spki()};
-  out.csr_sha256 = to_bytes(csr);
+  out.csr_sha256 = to_bytes(m.csr_sha256);
   out.trust_domain = keys.trust_domain;
   out.site_id = token.site.str();
-  out.role = pki::role_text(role_of(token));
+  out.role = pki::role_text(m.identity.role);
   out.not_after_ms = to_millis(certificate.not_after);
   return out;
 }
 
 events::node::certificate record_of(const pki::issued_certificate& certificate,
-                                    const admitted_machine& m,
-                                    pki::certificate_role role) {
+                                    const admitted_machine& m) {
   events::node::certificate out;
   out.serial = certificate.serial;
   out.spki_sha256 = to_hex(m.key.spki_sha256());
-  out.role = role;
+  out.role = m.identity.role;
   out.not_before = certificate.not_before;
   out.not_after = certificate.not_after;
   out.der = certificate.der;
@@ -88,6 +114,9 @@ events::node::joined joined_of(const events::join_token::created& token,
   out.attestor = "join-token";
   out.hardware_key = m.hardware.hex;
   out.hardware_key_trusted = m.hardware.trusted;
+  out.hardware_changed = m.identity.hardware_changed;
+  out.node_trust = m.identity.trust;
+  out.acceptance = m.identity.acceptance;
   out.token = token.id.str();
   out.cert = std::move(certificate);
   out.at = now;
@@ -109,27 +138,31 @@ std::string answer_claim_of(const join_token_id& token,
   return events::node::answer_claim(token.str(), to_hex(csr));
 }
 
-admission_plan plan_admission(const pki::key_bundle& keys,
-                              seconds certificate_lifetime,
-                              const judged_streams& judged,
-                              const admitted_machine& m,
-                              std::string correlation, time_point now) {
-  const auto& token = *judged.token.token;
-  const auto role = role_of(token);
-  const auto node = pki::mint<node_id>(now);
+result<admission_plan> plan_admission(const pki::key_bundle& keys,
+                                      seconds certificate_lifetime,
+                                      const judged_by& judged,
+                                      const admitted_machine& m,
+                                      std::string correlation, time_point now) {
+  const auto& token = *judged.token->token;
+  const auto node = node_for(judged, now);
+  const events::node::state nobody;
+  const auto& before = judged.known ? *judged.known : nobody;
   const auto certificate =
       pki::issue_node_certificate(keys.node_ca, {m.key,
                                                  keys.trust_domain,
                                                  token.site.str(),
                                                  node.str(),
-                                                 role,
+                                                 m.identity.role,
                                                  {},
                                                  now,
                                                  certificate_lifetime,
                                                  serial_random()});
   auto answer = sign_answer_body(
-      keys,
-      wire::encode(body_of(keys, token, node, certificate, m.csr_sha256)));
+      keys, wire::encode(body_of(keys, token, node, certificate, m)));
+  BC_TRY(decided, events::node::decide(
+                      before, events::node::join{joined_of(
+                                  token, m, node, record_of(certificate, m),
+                                  answer, now)}));
 
   auto out = new_batch(std::move(correlation), now);
   out.answers_free = {answer_claim_of(token.id, m.csr_sha256)};
@@ -139,21 +172,26 @@ admission_plan plan_admission(const pki::key_bundle& keys,
        std::nullopt,
        {events::join_token::encode(events::join_token::redeemed{
            token.id, node, to_hex(m.csr_sha256)})}});
-  out.writes.push_back(
-      {events::stream_of(node),
-       token.tenant.str(),
-       0,
-       {events::node::encode(joined_of(
-           token, m, node, record_of(certificate, m, role), answer, now))}});
+  out.writes.push_back({events::stream_of(node), token.tenant.str(),
+                        before.version, encoded(decided)});
   pin_directory(out, judged);
   out.valid_until = token.expires_at;
-  return {std::move(out), std::move(answer)};
+  return admission_plan{std::move(out), std::move(answer)};
 }
 
-events::batch confirm_directory(const judged_streams& judged,
-                                std::string correlation, time_point now) {
+events::batch confirm_refusal(const judged_by& judged, bool tell_of_clone,
+                              std::string correlation, time_point now) {
   auto out = new_batch(std::move(correlation), now);
   pin_directory(out, judged);
+  if (judged.known) {
+    auto& known = out.writes.emplace_back(
+        pin(events::stream_of(judged.known->node->id), judged.known->version));
+    if (tell_of_clone)
+      known.events = encoded(told_of_clone(*judged.known, now));
+    if (!known.events.empty())
+      known.tenant = judged.known->node->tenant.str();
+  }
+  pin_named(out, judged);
   return out;
 }
 

@@ -1,11 +1,14 @@
 #pragma once
 
 #include "actors/joining/answers.hpp"
+#include "actors/joining/judged_by.hpp"
 #include "base/clock.hpp"
 #include "base/wire.hpp"
+#include "events/admission.hpp"
 #include "events/directory.hpp"
 #include "events/join_token.hpp"
 #include "events/journal.hpp"
+#include "events/node.hpp"
 #include "pki/bundle.hpp"
 #include "pki/hardware_key.hpp"
 #include "pki/key.hpp"
@@ -15,20 +18,13 @@
 
 namespace bc::actors {
 
-/// What a join was judged against, as it was read.
-struct judged_streams {
-  const events::join_token::state& token;
-  const events::tenant::state& tenant;
-  const events::site::state& site;
-  const events::pool::state& pool;
-};
-
-/// A machine that is to become a new node.
+/// A machine that is to become a node, or to take its own back.
 struct admitted_machine {
   const wire::join_request& request;
   const pki::public_key& key;
   const pki::hardware_key& hardware;
   const pki::sha256_digest& csr_sha256;
+  const events::admitted_identity& identity;
 };
 
 /// One join: the batch to append, and the answer to give once it is in the
@@ -39,19 +35,20 @@ struct admission_plan {
 };
 
 /// Issues the certificate, signs the answer and writes both into one batch:
-/// `redeemed` and `joined`, with the pool, site and tenant pinned.
-[[nodiscard]] admission_plan plan_admission(const pki::key_bundle& keys,
-                                            seconds certificate_lifetime,
-                                            const judged_streams& judged,
-                                            const admitted_machine& machine,
+/// `redeemed`, the revocations of a reclaim, and `joined`, with the node, pool,
+/// site and tenant pinned. INVALID_STATE for a known node that is retired.
+[[nodiscard]] result<admission_plan> plan_admission(
+    const pki::key_bundle& keys, seconds certificate_lifetime,
+    const judged_by& judged, const admitted_machine& machine,
+    std::string correlation, time_point now);
+
+/// Preconditions: the refusal still stands while the pool, site, tenant and
+/// nodes are as they were read. To tell of a clone, the known node's
+/// `clone-suspected` goes with it, once in the clone window.
+[[nodiscard]] events::batch confirm_refusal(const judged_by& judged,
+                                            bool tell_of_clone,
                                             std::string correlation,
                                             time_point now);
-
-/// Preconditions alone: the refusal still stands while the pool, site and
-/// tenant are as they were read.
-[[nodiscard]] events::batch confirm_directory(const judged_streams& judged,
-                                              std::string correlation,
-                                              time_point now);
 
 /// Preconditions alone: the stored answer still stands while its node is as it
 /// was read.

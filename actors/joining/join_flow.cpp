@@ -1,9 +1,10 @@
 #include "actors/joining/join_flow.hpp"
 
 #include "actors/joining/join_run.hpp"
+#include "actors/joining/refusal_details.hpp"
 #include "base/encoding.hpp"
 #include "base/fault_point.hpp"
-#include "events/admission.hpp"
+#include "pki/claims_digest.hpp"
 #include "pki/jwe.hpp"
 
 #include <string>
@@ -17,14 +18,8 @@ using events::refusal_reason;
 namespace {
 
 constexpr std::string_view join_token_attestor = "join-token";
-constexpr int max_tries = 3;
 constexpr std::string_view unavailable_message =
     "The join could not be completed now; retry";
-
-pki::hardware_claims to_hardware(const wire::claims& c) {
-  return {c.product_uuid, c.product_serial, c.board_serial, c.chassis_serial,
-          c.macs,         c.gpu_uuids,      c.hostname};
-}
 
 // Everything this attestor name may put into an event; free text would defeat
 // the limiter, which is keyed by it.
@@ -47,8 +42,9 @@ void join_run::start() {
   csr_sha256_ = pki::sha256(request_.csr);
   asked_at_ = streams_->now();
   owner_ = env_->root_tenant;
-  hardware_ =
-      pki::derive_hardware_key(pki::normalise(to_hardware(request_.hardware)));
+  claims_ = pki::without_shared(events::hardware_of(request_.hardware),
+                                env_->shared_uuids);
+  hardware_ = pki::derive_hardware_key(pki::normalise(claims_));
   if (auto reason = check_request())
     return refuse(*reason);
   load_token();
@@ -76,9 +72,9 @@ std::optional<refusal_reason> join_run::check_csr() {
 std::optional<refusal_reason> join_run::open_evidence() {
   if (!request_.sealed_token)
     return refusal_reason::join_token;
-  auto opened =
-      pki::open_seal(env_->keys->join_encryption, *request_.sealed_token,
-                     csr_sha256_, streams_->now());
+  auto opened = pki::open_seal(
+      env_->keys->join_encryption, *request_.sealed_token,
+      {csr_sha256_, pki::claims_digest(request_)}, streams_->now());
   if (!opened)
     return refusal_reason::join_token;
   auto bearer = events::join_token::parse_bearer(opened.value().expose_text());
@@ -98,116 +94,13 @@ void join_run::on_token(shared_state<events::join_token::state> token) {
   if (auto reason = events::join_token::check_secret(*token_, presented_))
     return refuse(*reason);
   owner_ = token_->token->tenant;
+  secret_verified_ = true;
   answer_held_ = false;
+  failed_rule_.reset();
   // After the token: an exhausted one was read together with, or before, the
   // answer that used it up.
   streams_->holder(answer_claim_of(*token_id_, csr_sha256_),
                    then(&join_run::on_answer_holder));
-}
-
-void join_run::check_token() {
-  if (auto reason =
-          events::join_token::check_usable(*token_, role_, decision_time()))
-    return refuse(*reason);
-  streams_->pool(token_->token->pool, then(&join_run::on_pool));
-}
-
-void join_run::on_pool(shared_state<events::pool::state> pool) {
-  pool_ = std::move(pool);
-  streams_->site(token_->token->site, then(&join_run::on_site));
-}
-
-void join_run::on_site(shared_state<events::site::state> site) {
-  site_ = std::move(site);
-  streams_->tenant(token_->token->tenant, then(&join_run::on_tenant));
-}
-
-void join_run::on_tenant(shared_state<events::tenant::state> tenant) {
-  tenant_ = std::move(tenant);
-  hardware_holder_.reset();
-  if (!hardware_.trusted)
-    return decide();
-  streams_->holder(events::node::hardware_claim(hardware_.hex),
-                   then(&join_run::on_hardware_holder));
-}
-
-void join_run::on_hardware_holder(std::optional<events::claim_holder> holder) {
-  hardware_holder_ = std::move(holder);
-  decide();
-}
-
-void join_run::decide() {
-  auto holder = hardware_holder_
-                    ? std::optional<std::string>{hardware_holder_->stream}
-                    : std::nullopt;
-  auto refused = events::judge({*token_, *tenant_, *site_, *pool_,
-                                to_hardware(request_.hardware), hardware_,
-                                std::move(holder), request_.site_id});
-  if (!refused)
-    return check_key();
-  switch (*refused) {
-    case refusal_reason::join_reclaim:
-      return confirm_reclaim();
-    case refusal_reason::join_pool:
-    case refusal_reason::join_tenant:
-    case refusal_reason::join_site:
-      return confirm(*refused);
-    default:
-      // These rest on the token and the claims, which do not change.
-      return refuse(*refused);
-  }
-}
-
-void join_run::check_key() {
-  if (is_own_key(*env_->keys, csr_->key))
-    return refuse(refusal_reason::join_csr);
-  streams_->holder(events::node::spki_claim(to_hex(csr_->key.spki_sha256())),
-                   then(&join_run::on_key_holder));
-}
-
-void join_run::on_key_holder(std::optional<events::claim_holder> holder) {
-  // Held perhaps by this very join, sent twice: the confirmation tells.
-  if (holder && !is_over(*holder))
-    return confirm(refusal_reason::join_csr);
-  admit();
-}
-
-void join_run::admit() {
-  if (hit(fault_point::join_before_append) == fault_action::error)
-    return unavailable();
-  auto plan = plan_admission(*env_->keys, env_->certificate_lifetime, judged(),
-                             {request_, csr_->key, hardware_, csr_sha256_},
-                             call_.correlation, decision_time());
-  new_answer_ = std::move(plan.answer);
-  streams_->append(std::move(plan.batch), then(&join_run::on_appended));
-}
-
-void join_run::on_appended(events::append_outcome outcome) {
-  if (const auto* why = std::get_if<events::rejected>(&outcome))
-    return on_rejected(*why);
-  if (hit(fault_point::join_after_append) == fault_action::error)
-    return unavailable();
-  give_joined(std::move(new_answer_));
-}
-
-void join_run::on_rejected(const events::rejected& why) {
-  using events::unmet;
-  store_time_ = why.time;
-  if (why.why == unmet::answer && why.holder)
-    return give_stored(*why.holder, &join_run::retry);
-  if (why.why == unmet::claim && why.subject.starts_with("hw:"))
-    return finish(signer().failed(errc::conflict, wire::concurrent_message,
-                                  streams_->now()));
-  if (why.why == unmet::claim && why.subject.starts_with("spki:"))
-    return refuse(refusal_reason::join_csr);
-  try_again(why.time);
-}
-
-void join_run::try_again(time_point store_time) {
-  store_time_ = store_time;
-  if (++tries_ == max_tries)
-    return unavailable();
-  load_token();
 }
 
 void join_run::finish(wire::join_answer answer) {
@@ -223,13 +116,33 @@ void join_run::give_joined(signed_text body) {
 
 void join_run::refuse(refusal_reason reason) {
   if (env_->refused)
-    env_->refused(
-        {owner_, reason, std::string{known_attestor(request_.attestor)},
-         request_.role, to_hex(csr_sha256_), hardware_.hex, call_.correlation});
+    env_->refused(report_of(reason));
   // Signed as of before the work: the time of the refusal itself would tell how
   // far the join came, which holding it back is to hide.
   finish(
       signer().failed(errc::access_denied, wire::refused_message, asked_at_));
+}
+
+refusal_report join_run::report_of(refusal_reason reason) const {
+  refusal_report out;
+  out.owner = owner_;
+  out.reason = reason;
+  out.attestor = known_attestor(request_.attestor);
+  out.role = request_.role;
+  out.csr_sha256 = to_hex(csr_sha256_);
+  out.hardware_key = hardware_.hex;
+  out.correlation = call_.correlation;
+  if (secret_verified_) {
+    out.token = token_id_->str();
+    out.details = refusal_details({reason, *token_, request_, role_, claims_,
+                                   hardware_, failed_rule_, decision_time()});
+  }
+  return out;
+}
+
+void join_run::conflict() {
+  finish(signer().failed(errc::conflict, wire::concurrent_message,
+                         streams_->now()));
 }
 
 void join_run::unavailable() {

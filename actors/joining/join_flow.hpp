@@ -7,6 +7,7 @@
 #include "base/wire.hpp"
 #include "events/refusal_reason.hpp"
 #include "pki/bundle.hpp"
+#include "pki/hardware_key.hpp"
 
 #include <functional>
 #include <memory>
@@ -14,7 +15,8 @@
 
 namespace bc::actors {
 
-/// A refused join, for the refusal actor.
+/// A refused join, for the refusal actor. `token` and `details` are for the
+/// index alone, and never in an event.
 struct refusal_report {
   tenant_id owner;  // the token's tenant once its secret verified, else root
   events::refusal_reason reason;
@@ -23,6 +25,8 @@ struct refusal_report {
   std::string csr_sha256;    // hex
   std::string hardware_key;  // hex or empty
   std::string correlation;
+  std::string token = {};      // its id once its secret verified
+  std::string details = "{}";  // JSON object: what was compared
 };
 
 struct join_environment {
@@ -30,19 +34,16 @@ struct join_environment {
   std::shared_ptr<const pki::key_bundle> keys;
   tenant_id root_tenant;
   seconds certificate_lifetime = pki::max_node_lifetime;
+  pki::shared_uuids shared_uuids;
   std::function<void(refusal_report)> refused;
 };
 
 /// The whole join, from the body as received to the answer (spec: DESIGN
 /// section 7, joining#the-join-flow). No CAF: effects go through the ledger
 /// and the environment, so the flow runs the same in a test. `done` runs once.
-/// An answer ACCESS_DENIED must be held back by the caller (release_at).
+/// An answer ACCESS_DENIED must be held back by the caller (release.hpp).
 void run_join(std::shared_ptr<const join_environment> env,
               std::shared_ptr<ledger> streams, join_call call,
               std::function<void(wire::join_answer)> done);
-
-/// When a refusal is released: the first multiple of 100 ms after `arrival`
-/// that is not before `ready`.
-[[nodiscard]] time_point release_at(time_point arrival, time_point ready);
 
 }  // namespace bc::actors

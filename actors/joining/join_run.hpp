@@ -3,6 +3,8 @@
 #include "actors/joining/admission_batch.hpp"
 #include "actors/joining/answers.hpp"
 #include "actors/joining/join_flow.hpp"
+#include "actors/joining/judged_by.hpp"
+#include "events/admission.hpp"
 #include "events/join_token.hpp"
 #include "events/node.hpp"
 #include "pki/csr.hpp"
@@ -60,22 +62,16 @@ class join_run : public std::enable_shared_from_this<join_run> {
   void on_answer_confirmed(events::append_outcome outcome);
   void answer_is_void();
 
-  // The rest of the rules.
+  // The decision.
   void check_token();
-  void on_pool(shared_state<events::pool::state> pool);
-  void on_site(shared_state<events::site::state> site);
-  void on_tenant(shared_state<events::tenant::state> tenant);
-  void on_hardware_holder(std::optional<events::claim_holder> holder);
-  void decide();
+  void decide(judged_by states);
+  [[nodiscard]] bool lost_the_race() const;
+  void refuse_by(const events::ruling& ruling);
   void check_key();
   void on_key_holder(std::optional<events::claim_holder> holder);
 
   // A refusal that may be undone is confirmed before it is given.
-  void confirm(events::refusal_reason reason);
-  void confirm_reclaim();
-  void on_holding_node(shared_state<events::node::state> node);
-  void on_holder_again(std::optional<events::claim_holder> holder);
-  void send_confirmation(events::batch b);
+  void confirm(events::refusal_reason reason, bool tell_of_clone = false);
   void on_confirmed(events::append_outcome outcome);
 
   void admit();
@@ -88,10 +84,14 @@ class join_run : public std::enable_shared_from_this<join_run> {
   void finish(wire::join_answer answer);
   void give_joined(signed_text body);
   void refuse(events::refusal_reason reason);
+  void conflict();
   void unavailable();
 
-  [[nodiscard]] judged_streams judged() const {
-    return {*token_, *tenant_, *site_, *pool_};
+  [[nodiscard]] events::admission admission() const;
+  [[nodiscard]] refusal_report report_of(events::refusal_reason reason) const;
+
+  [[nodiscard]] std::int64_t known_generation() const {
+    return states_.known ? states_.known->generation : 0;
   }
   /// The store's clock once it has told, since it judges in the end.
   [[nodiscard]] time_point decision_time() const {
@@ -114,23 +114,25 @@ class join_run : public std::enable_shared_from_this<join_run> {
   pki::sha256_digest csr_sha256_{};
   std::optional<pki::csr> csr_;
   pki::certificate_role role_ = pki::certificate_role::node;
+  pki::hardware_claims claims_;  // what they are judged by
   pki::hardware_key hardware_;
   std::optional<join_token_id> token_id_;
   pki::sha256_digest presented_{};
   /// Whom a refusal belongs to: the root tenant until the secret verified.
   tenant_id owner_;
+  bool secret_verified_ = false;
 
   shared_state<events::join_token::state> token_;
-  shared_state<events::tenant::state> tenant_;
-  shared_state<events::site::state> site_;
-  shared_state<events::pool::state> pool_;
-  std::optional<events::claim_holder> hardware_holder_;
+  judged_by states_;
 
   std::optional<events::node::joined> stored_;
   bool answer_held_ = false;  // by an answer that is void
   plain_step if_void_ = nullptr;
   events::refusal_reason confirming_ = events::refusal_reason::join_reclaim;
-  std::uint64_t holding_version_ = 0;
+  std::optional<events::judged_rule> failed_rule_;
+  events::admitted_identity identity_;
+  /// The known node's when this join was last given to the journal.
+  std::optional<std::int64_t> tried_generation_;
   signed_text new_answer_;
   int tries_ = 0;
   std::optional<time_point> store_time_;

@@ -9,14 +9,12 @@ namespace bc::actors {
 
 namespace {
 
-// The claims of an answer fall with its certificate: a newer certificate, a
-// newer generation or a retired node make it void.
+// An answer falls with its certificate: a newer one, a newer generation, a
+// revocation or a retired node make it void.
 bool is_current(const events::node::state& node,
                 const events::node::joined& answer, time_point now) {
-  return node.current != events::node::status::retired &&
-         !node.certificates.empty() &&
-         node.certificates.back().serial == answer.cert.serial &&
-         now < answer.cert.not_after;
+  const auto* current = events::node::current_certificate(node, now);
+  return current != nullptr && current->serial == answer.cert.serial;
 }
 
 }  // namespace

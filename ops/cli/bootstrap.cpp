@@ -1,4 +1,6 @@
+#include "base/json.hpp"
 #include "ops/cli/commands.hpp"
+#include "ops/cli/options.hpp"
 #include "ops/cli/store.hpp"
 #include "ops/serve/first_start.hpp"
 
@@ -50,12 +52,15 @@ void add_bootstrap(CLI::App& app, context& ctx) {
       "Make the root tenant and its first credential in a store that has none");
   auto o = std::make_shared<bootstrap_options>();
   add_store_option(*c, o->store)->required();
-  add_text(*c, "--out", o->file, "New file (0600) for the credential")
+  add_path(*c, "--out", o->file, "New file (0600) for the credential")
       ->required();
   c->add_flag("--again", o->again,
               "When every root credential is lost: make one more, which is an "
               "event; then revoke the lost ones");
   add_output_option(*c, ctx);
+  add_examples(*c, {"credentials bootstrap \\\n"
+                    "    --store postgres://compute@db.example.com/compute "
+                    "--out root-credential"});
   c->callback([&ctx, o] {
     auto tenant = bootstrap(*o);
     if (!tenant)

@@ -1,5 +1,8 @@
 #include "ops/cli/commands.hpp"
 
+#include "ops/cli/api_groups.hpp"
+#include "ops/cli/help.hpp"
+
 #include <CLI/CLI.hpp>
 
 namespace bc::cli {
@@ -20,6 +23,7 @@ void read_only_when_called(CLI::App& command) {
 }  // namespace
 
 void add_commands(CLI::App& app, context& ctx) {
+  set_help_style(app);
   add_dev(app, ctx);
   add_serve(app, ctx);
   add_gateway(app, ctx);
@@ -27,15 +31,14 @@ void add_commands(CLI::App& app, context& ctx) {
   add_pki(app, ctx);
   add_journal(app, ctx);
   add_projections(app, ctx);
-  add_tenants(app, ctx);
-  add_sites(app, ctx);
-  add_pools(app, ctx);
-  add_credentials(app, ctx);
+  add_login(app, ctx);
+  for (const auto& group : api_groups())
+    add_api_group(app, ctx, group);
   add_bootstrap(app, ctx);
-  add_join_tokens(app, ctx);
-  add_nodes(app, ctx);
   add_events(app, ctx);
   add_doctor(app, ctx);
+  add_completion(app, ctx);
+  collect_examples(app);
   for (auto* command : app.get_subcommands([](CLI::App*) { return true; }))
     read_only_when_called(*command);
 }

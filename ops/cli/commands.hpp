@@ -2,16 +2,12 @@
 
 #include "ops/cli/context.hpp"
 
-/// One function for each subcommand of better-compute; each adds its options
-/// and a callback that sets ctx.exit_code.
+/// One function for each subcommand of better-compute that is not a call of
+/// the API (api_groups.hpp); each adds its options and a callback that sets
+/// ctx.exit_code.
 namespace bc::cli {
 
-void add_join_tokens(CLI::App& app, context& ctx);
-void add_tenants(CLI::App& app, context& ctx);
-void add_sites(CLI::App& app, context& ctx);
-void add_pools(CLI::App& app, context& ctx);
-void add_credentials(CLI::App& app, context& ctx);
-void add_nodes(CLI::App& app, context& ctx);
+void add_login(CLI::App& app, context& ctx);
 void add_events(CLI::App& app, context& ctx);
 void add_pki(CLI::App& app, context& ctx);
 void add_migrate(CLI::App& app, context& ctx);
@@ -21,7 +17,8 @@ void add_dev(CLI::App& app, context& ctx);
 void add_doctor(CLI::App& app, context& ctx);
 void add_serve(CLI::App& app, context& ctx);
 void add_gateway(CLI::App& app, context& ctx);
-/// Adds to the group that add_credentials made.
+void add_completion(CLI::App& app, context& ctx);
+/// Adds to the group of the API's credentials.
 void add_bootstrap(CLI::App& app, context& ctx);
 
 /// Adds all of them. A command's options take their values from the

@@ -1,6 +1,7 @@
 #include "ops/dev/dev.hpp"
 
 #include "ops/cli/commands.hpp"
+#include "ops/cli/options.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -19,6 +20,7 @@ void add_dev(CLI::App& app, context& ctx) {
       "stops it");
   auto o = std::make_shared<dev::options>();
   c->add_option("--data", o->data, "Folder for store, keys and credential")
+      ->type_name("FILE")
       ->capture_default_str();
   c->add_option("--sim", o->machines, "Simulated machines that join")
       ->check(CLI::Range(0, 1000))
@@ -32,6 +34,9 @@ void add_dev(CLI::App& app, context& ctx) {
                 "Loopback port of the gateway; 0: any")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
+  add_examples(*c, {"dev --sim 3",
+                    "dev --data ./data --api-port 0 "
+                    "--gateway-port 0"});
   c->callback([&ctx, o] {
     auto code = dev::run(*o);
     if (!code)

@@ -1,149 +1,154 @@
-#include "ops/cli/commands.hpp"
-
-#include <CLI/CLI.hpp>
-
-#include <iostream>
-#include <memory>
+#include "ops/cli/api_groups.hpp"
 
 namespace bc::cli {
 
 namespace {
 
-using fields = std::function<void(json::writer&)>;
-
-void create(context& ctx, std::string_view group, const fields& put) {
-  json::writer body;
-  body.begin_object().field("tenantId", ctx.tenant);
-  put(body);
-  body.end_object();
-  if (auto record = call(ctx, group, "create", body.str()))
-    show_record(ctx, *record);
+argument site_id() {
+  return required(id("ID", "siteId", "The site's id, site_…"));
 }
 
-void get(context& ctx, std::string_view group, std::string_view id_field,
-         const std::string& id) {
-  json::writer body;
-  body.begin_object()
-      .field("tenantId", ctx.tenant)
-      .field(id_field, id)
-      .end_object();
-  if (auto record = call(ctx, group, "get", body.str()))
-    show_record(ctx, *record);
+argument pool_id() {
+  return required(id("ID", "poolId", "The pool's id, pool_…"));
 }
 
-void list(context& ctx, std::string_view group,
-          const std::vector<column>& columns, const fields& more = nullptr) {
-  auto answer = call_all_pages(ctx, group, "list", [&](json::writer& body) {
-    body.field("tenantId", ctx.tenant);
-    if (more)
-      more(body);
-  });
-  if (answer)
-    show_list(ctx, *answer, columns);
+// What a pool asks of the machines that join it.
+std::vector<argument> policy() {
+  return {
+      one_of({"join-token", "tpm", "discovery", "x509pop"},
+             texts("--join-attestor", "policy.joinAttestors",
+                   "Only joins that this attestor vouches for; may repeat "
+                   "[all]")),
+      flag("--platform-operated", "policy.kubernetes.platformOperated",
+           "The platform runs the Kubernetes clusters of this pool: hosted "
+           "tokens do not lower its nodes' trust"),
+      texts("--acceptance-check", "policy.acceptance.checks",
+            "What a node passes before it is adopted; may repeat [nothing]"),
+  };
 }
 
-CLI::App* command(CLI::App* group, const char* name, const char* help,
-                  context& ctx) {
-  auto* c = group->add_subcommand(name, help);
-  add_server_options(*c, ctx);
-  add_tenant_option(*c, ctx);
-  return c;
-}
-
-// The `get` and `list` commands every group has.
-void add_get(CLI::App* group, context& ctx, std::string api_group,
-             std::string id_field) {
-  auto* c = command(group, "get", "Show one", ctx);
-  auto id = std::make_shared<std::string>();
-  c->add_option("ID", *id, "Its id")->required();
-  c->callback(
-      [&ctx, id, api_group, id_field] { get(ctx, api_group, id_field, *id); });
-}
-
-void add_list(CLI::App* group, context& ctx, std::string api_group,
-              std::vector<column> columns) {
-  auto* c = command(group, "list", "List them", ctx);
-  c->callback([&ctx, api_group, columns] { list(ctx, api_group, columns); });
+std::vector<argument> joined(std::vector<argument> first,
+                             std::vector<argument> more) {
+  for (auto& a : more)
+    first.push_back(std::move(a));
+  return first;
 }
 
 }  // namespace
 
-void add_tenants(CLI::App& app, context& ctx) {
-  auto* group = app.add_subcommand(
-      "tenants", "Create and list tenants (root tenant's credential)");
-  group->require_subcommand(1);
-  auto* c = command(group, "create", "Create a tenant", ctx);
-  auto name = std::make_shared<std::string>();
-  c->add_option("--name", *name, "Its name, unique")->required();
-  c->callback([&ctx, name] {
-    create(ctx, "tenants",
-           [&](json::writer& body) { body.field("name", *name); });
-  });
-  add_list(
-      group, ctx, "tenants",
-      {field_column("ID", "id"), field_column("NAME", "name"),
-       field_column("ROOT", "root"), field_column("CREATED", "createdAt")});
+api_group tenants_group() {
+  return {
+      "tenants",
+      "Create and list tenants (root tenant's credential)",
+      {{"create",
+        "Create a tenant",
+        {required(text("--name", "name", "Its name, unique"))},
+        {"tenants create --name acme"}},
+       {"list",
+        "List all tenants",
+        {},
+        {"tenants list", "tenants list --output json"},
+        {text_column("ID", "id"), free_column("NAME", "name"),
+         text_column("ROOT", "root"), time_column("CREATED", "createdAt")}}}};
 }
 
-void add_sites(CLI::App& app, context& ctx) {
-  auto* group = app.add_subcommand("sites", "Create, list and show sites");
-  group->require_subcommand(1);
-  auto* c = command(group, "create", "Create a site", ctx);
-  auto name = std::make_shared<std::string>();
-  auto kind = std::make_shared<std::string>("dedicated");
-  c->add_option("--name", *name, "Its name, unique for the tenant")->required();
-  c->add_option("--kind", *kind, "shared, dedicated or custom")
-      ->capture_default_str();
-  c->callback([&ctx, name, kind] {
-    create(ctx, "sites", [&](json::writer& body) {
-      body.field("name", *name).field("kind", *kind);
-    });
-  });
-  add_get(group, ctx, "sites", "siteId");
-  add_list(group, ctx, "sites",
-           {field_column("ID", "id"), field_column("NAME", "name"),
-            field_column("KIND", "kind"), field_column("OWNER", "tenantId")});
+api_group sites_group() {
+  return {
+      "sites",
+      "Create, list, change and delete sites",
+      {{"create",
+        "Create a site",
+        {required(text("--name", "name", "Its name, unique for the tenant")),
+         one_of({"shared", "dedicated", "custom"},
+                text("--kind", "kind",
+                     "Whose hardware: the platform's for all tenants or for "
+                     "one, or the tenant's own [dedicated for the root "
+                     "tenant, custom for others]")),
+         id("--dedicated-to", "dedicatedTo",
+            "The tenant that a dedicated site serves")},
+        {"sites create --name fra-1 --kind shared",
+         "sites create --name rack-b7 --kind custom"}},
+       {"get",
+        "Show a site",
+        {site_id()},
+        {"sites get site_01k5w3c9t8e4m2v6h0a7n1p5qd"}},
+       {"list",
+        "List the sites the tenant sees",
+        {flag("--all", "includeDeleted", "Also deleted sites")},
+        {"sites list", "sites list --utc"},
+        {text_column("ID", "id"), free_column("NAME", "name"),
+         text_column("KIND", "kind"), text_column("OWNER", "tenantId"),
+         when_set(text_column("DEDICATED TO", "dedicatedTo")),
+         time_column("CREATED", "createdAt"),
+         when_set(time_column("DELETED", "deletedAt", tone::faint))}},
+       {"update",
+        "Change a site",
+        {site_id(), text("--name", "name", "Its new name"),
+         id("--dedicated-to", "dedicatedTo",
+            "The tenant that a dedicated site serves; its owner: nobody else")},
+        {"sites update site_01k5w3c9t8e4m2v6h0a7n1p5qd --name fra-2"}},
+       {"delete",
+        "Delete a site; nothing joins there any more",
+        {site_id()},
+        {"sites delete site_01k5w3c9t8e4m2v6h0a7n1p5qd --yes"},
+        {},
+        0,
+        {},
+        "Delete the site"}}};
 }
 
-void add_pools(CLI::App& app, context& ctx) {
-  auto* group = app.add_subcommand("pools", "Create, list and show pools");
-  group->require_subcommand(1);
-  auto* c = command(group, "create", "Create a pool in a site", ctx);
-  auto site = std::make_shared<std::string>();
-  auto name = std::make_shared<std::string>();
-  auto agent = std::make_shared<std::string>("bcd");
-  c->add_option("--site", *site, "The site its machines stand in")->required();
-  c->add_option("--name", *name, "Its name, unique for the tenant")->required();
-  c->add_option("--agent", *agent, "bcd, or none for machines without daemon")
-      ->capture_default_str();
-  c->callback([&ctx, site, name, agent] {
-    create(ctx, "pools", [&](json::writer& body) {
-      body.field("siteId", *site).field("name", *name).field("agent", *agent);
-    });
-  });
-  add_get(group, ctx, "pools", "poolId");
-  add_list(group, ctx, "pools",
-           {field_column("ID", "id"), field_column("NAME", "name"),
-            field_column("SITE", "siteId"), field_column("AGENT", "agent")});
-}
-
-void add_nodes(CLI::App& app, context& ctx) {
-  auto* group = app.add_subcommand("nodes", "List and show nodes");
-  group->require_subcommand(1);
-  add_get(group, ctx, "nodes", "nodeId");
-  auto* c = command(group, "list", "List the tenant's nodes", ctx);
-  auto pool = std::make_shared<std::string>();
-  add_text(*c, "--pool", *pool, "Those of one pool");
-  c->callback([&ctx, pool] {
-    list(ctx, "nodes",
-         {field_column("ID", "id"), field_column("STATUS", "status"),
-          field_column("POOL", "poolId"), field_column("HOSTNAME", "hostname"),
-          field_column("JOINED", "joinedAt")},
-         [&](json::writer& body) {
-           if (!pool->empty())
-             body.field("poolId", *pool);
-         });
-  });
+api_group pools_group() {
+  const auto agent = one_of(
+      {"bcd", "none"},
+      text("--agent", "agent", "What runs on its machines; none: no daemon"));
+  return {
+      "pools",
+      "Create, list, change and archive pools",
+      {{"create",
+        "Create a pool in a site",
+        joined(
+            {required(id("--site", "siteId", "The site its machines stand in")),
+             required(
+                 text("--name", "name", "Its name, unique for the tenant")),
+             agent},
+            policy()),
+        {"pools create --site site_01k5w3c9t8e4m2v6h0a7n1p5qd --name web",
+         "pools create --site site_01k5w3c9t8e4m2v6h0a7n1p5qd --name gpu "
+         "--join-attestor tpm --acceptance-check burn-in"}},
+       {"get",
+        "Show a pool",
+        {pool_id()},
+        {"pools get pool_01k5w3c9t8e4m2v6h0a7n1p5qd"}},
+       {"list",
+        "List the tenant's pools",
+        {flag("--all", "includeArchived", "Also archived pools")},
+        {"pools list", "pools list --all"},
+        {text_column("ID", "id"), free_column("NAME", "name"),
+         text_column("SITE", "siteId"), text_column("AGENT", "agent"),
+         time_column("CREATED", "createdAt"),
+         when_set(time_column("ARCHIVED", "archivedAt", tone::faint))}},
+       {"update",
+        "Change a pool; what is not given stays",
+        joined({pool_id(), text("--name", "name", "Its new name"), agent,
+                empty_object("--no-policy", "policy",
+                             "Ask nothing of machines any more")},
+               policy()),
+        {"pools update pool_01k5w3c9t8e4m2v6h0a7n1p5qd --join-attestor tpm",
+         "pools update pool_01k5w3c9t8e4m2v6h0a7n1p5qd --no-policy"},
+        {},
+        0,
+        {},
+        {},
+        "--join-attestor, --platform-operated and --acceptance-check make one "
+        "policy, which\nreplaces the whole of the old one."},
+       {"archive",
+        "Archive a pool; no machine joins it any more",
+        {pool_id()},
+        {"pools archive pool_01k5w3c9t8e4m2v6h0a7n1p5qd --yes"},
+        {},
+        0,
+        {},
+        "Archive the pool"}}};
 }
 
 }  // namespace bc::cli

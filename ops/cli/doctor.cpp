@@ -1,7 +1,9 @@
 #include "ops/cli/doctor.hpp"
 
+#include "base/json.hpp"
 #include "ops/cli/commands.hpp"
 #include "ops/cli/layered.hpp"
+#include "ops/cli/options.hpp"
 #include "ops/cli/store.hpp"
 #include "ops/serve/config.hpp"
 #include "ops/serve/publishing.hpp"
@@ -134,12 +136,12 @@ void add_doctor(CLI::App& app, context& ctx) {
   auto o = std::make_shared<doctor_options>();
   o->from.add_file(*c);
   add_store_option(*c, o->who.store_url);
-  add_text(*c, "--secret-file", o->who.secret_file,
+  add_path(*c, "--secret-file", o->who.secret_file,
            "File with the deployment's secret; else BETTER_COMPUTE_SECRET")
       ->envname("BETTER_COMPUTE_SECRET_FILE");
   add_text(*c, "--url", o->who.api_url, "The API")
       ->envname("BETTER_COMPUTE_URL");
-  add_text(*c, "--ca-file", o->who.ca_file,
+  add_path(*c, "--ca-file", o->who.ca_file,
            "PEM of the CA the API's certificate is from")
       ->envname("BETTER_COMPUTE_CA_FILE");
   add_text(*c, "--gateway", o->who.gateway_url,
@@ -149,6 +151,9 @@ void add_doctor(CLI::App& app, context& ctx) {
   add_text(*c, "--kafka", o->kafka,
            "Kafka brokers, HOST:PORT,…, in place of the configuration's");
   add_output_option(*c, ctx);
+  add_examples(*c, {"doctor --config better-compute.toml",
+                    "doctor --url https://compute.example.com \\\n"
+                    "    --gateway https://gw-1.example.com"});
   c->callback([&ctx, o] { examine(ctx, *o); });
 }
 

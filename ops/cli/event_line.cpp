@@ -1,5 +1,7 @@
 #include "ops/cli/event_line.hpp"
 
+#include "ops/cli/display_text.hpp"
+
 namespace bc::cli {
 
 std::string event_line(const json::value& event) {
@@ -10,7 +12,7 @@ std::string event_line(const json::value& event) {
       (time ? time.value() : "-") + "  " + (type ? type.value() : "-");
   auto data = from.object("data");
   if (!data)
-    return line;
+    return printable(line);
   for (const auto& m : data.value().raw().GetObject()) {
     // Empty values say nothing to a reader of a terminal.
     if (m.value.IsString() && m.value.GetStringLength() == 0)
@@ -19,7 +21,7 @@ std::string event_line(const json::value& event) {
     line += m.value.IsString() ? std::string{m.value.GetString()}
                                : json::to_text(m.value);
   }
-  return line;
+  return printable(line);
 }
 
 }  // namespace bc::cli

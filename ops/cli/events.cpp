@@ -1,7 +1,11 @@
 #include "gateway/http_client.hpp"
 #include "ops/cli/commands.hpp"
+#include "ops/cli/display_text.hpp"
 #include "ops/cli/event_line.hpp"
 #include "ops/cli/events_kafka.hpp"
+#include "ops/cli/options.hpp"
+#include "ops/cli/server.hpp"
+#include "ops/cli/show.hpp"
 #include "ops/cli/sse_reader.hpp"
 
 #include <CLI/CLI.hpp>
@@ -48,7 +52,7 @@ std::string to_percent(std::string_view text) {
 
 void show(const context& ctx, const json::value& event) {
   if (ctx.json())
-    std::cout << json::to_text(event) << "\n";
+    show_json(event);
   else
     std::cout << event_line(event) << "\n";
 }
@@ -81,6 +85,8 @@ bool show_page(context& ctx, const options& o, std::string& cursor,
 }
 
 void list(context& ctx, const options& o) {
+  if (!settle_tenant(ctx))
+    return;
   auto cursor = o.after;
   for (;;) {
     bool more = false;
@@ -103,6 +109,8 @@ class streaming {
         reader_([this](const std::string& data) { print(data); }) {}
 
   void run() {
+    if (!settle(ctx_))
+      return;
     // Until the first answer a failure is the caller's to see.
     while (connect())
       std::this_thread::sleep_for(pause_);
@@ -110,7 +118,7 @@ class streaming {
 
  private:
   void print(const std::string& data) {
-    std::cout << data << "\n";
+    std::cout << printable_json(data) << "\n";
     std::cout.flush();
     // A reader that went away ends the stream.
     alive_ = static_cast<bool>(std::cout);
@@ -177,8 +185,8 @@ class streaming {
   }
 
   bool again(const std::string& why) {
-    std::cerr << "better-compute: " << why << "; trying again in "
-              << pause_.count() / 1000 << " s\n";
+    warn(why + "; trying again in " + std::to_string(pause_.count() / 1000) +
+         " s");
     pause_ = std::min(pause_ * 2, most_pause);
     return true;
   }
@@ -195,14 +203,16 @@ void add_list(CLI::App& group, context& ctx) {
   auto* c = group.add_subcommand(
       "list", "Print events, oldest first; with --output json one a line");
   auto o = std::make_shared<options>();
-  add_server_options(*c, ctx);
-  add_tenant_option(*c, ctx);
   add_text(*c, "--type", o->type, "Only this type, e.g. node.joined");
   add_text(*c, "--correlation", o->correlation,
            "Only what this request (a call's or a join's request id) caused");
   add_text(*c, "--after", o->after,
            "Only what came after this event's id; head: only what will come");
   c->add_flag("--follow", o->follow, "Go on with new events until stopped");
+  add_tenant_option(*c, ctx);
+  add_server_options(*c, ctx);
+  add_examples(*c, {"events list --type security.join.refused",
+                    "events list --after head --follow --output json"});
   c->callback([&ctx, o] { list(ctx, *o); });
 }
 
@@ -212,10 +222,12 @@ void add_stream(CLI::App& group, context& ctx) {
       "Print the credential's tenant's events as JSON, one a line, as they "
       "come; a lost connection is taken up where it ended");
   auto o = std::make_shared<options>();
-  add_server_options(*c, ctx);
   add_text(*c, "--type", o->type, "Only this type, e.g. node.joined");
   add_text(*c, "--after", o->after,
            "Only what came after this event's id; head: only what will come");
+  add_server_options(*c, ctx);
+  add_examples(*c, {"events stream --after head",
+                    "events stream --type node.joined >> joined.ndjson"});
   c->callback([&ctx, o] { streaming{ctx, *o}.run(); });
 }
 

@@ -1,9 +1,11 @@
 #include "ops/cli/events_kafka.hpp"
 
+#include "base/json.hpp"
 #include "events/kafka/repair.hpp"
 #include "events/kafka/verify.hpp"
 #include "ops/cli/context.hpp"
 #include "ops/cli/layered.hpp"
+#include "ops/cli/options.hpp"
 #include "ops/serve/config.hpp"
 #include "ops/serve/publishing.hpp"
 #include "ops/store/store.hpp"
@@ -121,6 +123,7 @@ void add_verify(CLI::App& group, context& ctx) {
                                  "altered or out of order");
   auto s = add_settings(*c);
   add_output_option(*c, ctx);
+  add_examples(*c, {"events verify --config better-compute.toml"});
   c->callback([&ctx, s] {
     with_journal(ctx, *s, [&](const auto& p, auto& journal) -> result<void> {
       kafka::verify_options o;
@@ -153,6 +156,8 @@ void add_backfill(CLI::App& group, context& ctx) {
   add_number(*c, "--to", *to, 1, most_positions,
              "Last position; else the journal's head");
   add_output_option(*c, ctx);
+  add_examples(*c, {"events backfill --config better-compute.toml \\\n"
+                    "    --topic better-compute.backfill --from 1 --to 10000"});
   c->callback([=, &ctx] {
     with_journal(ctx, *s, [&](const auto& p, auto& journal) -> result<void> {
       kafka::backfill_options o;
@@ -190,6 +195,7 @@ void add_resume(CLI::App& group, context& ctx) {
              "Go on after this position; else after the last one before the "
              "new incarnation");
   add_output_option(*c, ctx);
+  add_examples(*c, {"events resume --config better-compute.toml"});
   c->callback([=, &ctx] {
     with_journal(ctx, *s, [&](const auto& p, auto& journal) -> result<void> {
       BC_TRY(next,

@@ -34,6 +34,16 @@ result<void> flush(int fd, const std::string& path) {
   return ok();
 }
 
+// Without this a power loss may undo a rename.
+result<void> flush_folder(const std::string& folder) {
+  int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
+    return fail(errc::unavailable, why(folder, "cannot open"));
+  auto flushed = flush(fd, folder);
+  ::close(fd);
+  return flushed;
+}
+
 result<secret_bytes> read_all(int fd, std::size_t limit,
                               const std::string& path) {
   bytes content;
@@ -139,6 +149,39 @@ result<secret_bytes> read_installed_secret_file(const std::string& path) {
     return fail(errc::invalid_config,
                 path + " is open to others; run: chmod 600 " + path);
   });
+}
+
+result<std::optional<secret_bytes>> read_own_secret_file(
+    const std::string& path) {
+  if (::access(path.c_str(), F_OK) != 0 &&
+      (errno == ENOENT || errno == ENOTDIR))
+    return std::optional<secret_bytes>{};
+  if (::access(path.c_str(), R_OK) != 0)
+    return fail(errc::access_denied, why(path, "cannot open"));
+  BC_TRY(content, read_secret(path, [&](const struct stat& st) -> result<void> {
+           if (st.st_uid != ::geteuid())
+             return fail(errc::invalid_config,
+                         path + " belongs to another user, who can change it");
+           if ((st.st_mode & 077) == 0)
+             return ok();
+           return fail(errc::invalid_config,
+                       path + " is open to others; run: chmod 600 " + path);
+         }));
+  return std::optional{std::move(content)};
+}
+
+result<void> replace_secret_file(const std::string& path,
+                                 std::string_view content) {
+  const auto temporary = path + ".new";
+  // Left by a crash.
+  ::unlink(temporary.c_str());
+  BC_TRYV(write_new_secret_file(temporary, content));
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    auto failed = fail(errc::unavailable, why(path, "cannot replace"));
+    ::unlink(temporary.c_str());
+    return failed;
+  }
+  return flush_folder(path.substr(0, path.rfind('/')));
 }
 
 result<std::string> read_file(const std::string& path) {

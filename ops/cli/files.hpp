@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 #include "base/secret_bytes.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,16 @@ class new_secret_file {
 /// (so systemd hands over credentials, and Kubernetes its secrets).
 [[nodiscard]] result<secret_bytes> read_installed_secret_file(
     const std::string& path);
+
+/// The same for a person's own file, which may not be there: nullopt then. It
+/// belongs to this user; ACCESS_DENIED when it may not be opened.
+[[nodiscard]] result<std::optional<secret_bytes>> read_own_secret_file(
+    const std::string& path);
+
+/// Makes or replaces a file (0600) in one rename, on disk when this returns.
+/// One writer at a time: the new content waits beside it under PATH.new.
+[[nodiscard]] result<void> replace_secret_file(const std::string& path,
+                                               std::string_view content);
 
 /// A whole file, at most 1 MiB; NOT_FOUND or INVALID_CONFIG.
 [[nodiscard]] result<std::string> read_file(const std::string& path);

@@ -1,181 +1,105 @@
-#include "ops/cli/commands.hpp"
-#include "ops/cli/duration.hpp"
-#include "ops/cli/files.hpp"
-
-#include <CLI/CLI.hpp>
-
-#include <iostream>
-#include <memory>
+#include "ops/cli/api_groups.hpp"
 
 namespace bc::cli {
 
 namespace {
 
-struct create_options {
-  std::string pool, ttl, key, out, hosted;
-  std::int64_t max_uses = 1;
-  std::string serial, mac, product_uuid, gpu_uuid;
-  bool allow_reclaim = false;
-};
-
-std::string create_body(const context& ctx, const create_options& o,
-                        seconds ttl) {
-  json::writer body;
-  body.begin_object()
-      .field("tenantId", ctx.tenant)
-      .field("poolId", o.pool)
-      .field("ttlSeconds", ttl.count())
-      .field("maxUses", o.max_uses)
-      .field("idempotencyKey", o.key);
-  if (o.allow_reclaim)
-    body.field("allowReclaim", true);
-  if (!o.hosted.empty())
-    body.field("hosted", o.hosted);
-  if (!(o.serial + o.mac + o.product_uuid + o.gpu_uuid).empty()) {
-    body.key("expect").begin_object();
-    auto put = [&body](std::string_view name, const std::string& v) {
-      if (!v.empty())
-        body.field(name, v);
-    };
-    put("productUuid", o.product_uuid);
-    put("serial", o.serial);
-    put("mac", o.mac);
-    put("gpuUuid", o.gpu_uuid);
-    body.end_object();
-  }
-  body.end_object();
-  return body.str();
+one_time_secret token() {
+  return {"token", "token",
+          "this --key was used before, so its token cannot be shown again"};
 }
 
-// Shows the record without the secret, which went to the file.
-void show_without_token(const context& ctx, json::document& record) {
-  record.RemoveMember("token");
-  show_record(ctx, record);
+argument token_id() {
+  return required(id("ID", "tokenId", "The token's id, jt_…"));
 }
 
-void create(context& ctx, const create_options& o) {
-  auto ttl = parse_duration(o.ttl);
-  if (!ttl)
-    return report(ctx, ttl.error(), usage);
-  if (ttl.value() < seconds{60} || ttl.value() > seconds{86'400})
-    return report(ctx, fail(errc::invalid_input, "--ttl runs from 1m to 24h"),
-                  usage);
-  std::optional<new_secret_file> file;
-  if (!o.out.empty()) {
-    auto created = new_secret_file::create(o.out);
-    if (!created)
-      return report(ctx, created.error());
-    file.emplace(std::move(created).value());
-  }
-  auto record =
-      call(ctx, "joinTokens", "create", create_body(ctx, o, ttl.value()));
-  if (!record)
-    return;
-  json::reader from{*record};
-  auto id = from.text("id");
-  auto token = from.text("token");
-  if (!file)
-    return show_record(ctx, *record);
-  if (!token)
-    return report(
-        ctx, fail(errc::invalid_state,
-                  "this --key was used before, so its token cannot be shown "
-                  "again; revoke " +
-                      (id ? id.value() : "it") +
-                      " and create a new one under another key"));
-  auto kept = file->keep(token.value() + "\n");
-  if (!kept) {
-    auto f = kept.error();
-    f.message += "; the token was created and is lost: revoke " +
-                 (id ? id.value() : "it");
-    return report(ctx, f);
-  }
-  show_without_token(ctx, *record);
-  if (!ctx.json())
-    std::cout << "The token is in " << o.out << " (0600).\n";
+argument ttl() {
+  return required(
+      lifetime("--ttl", "ttlSeconds", "Lifetime, 1m to 24h: 90s, 15m, 1h30m"));
 }
 
-void revoke(context& ctx, const std::string& pool, const std::string& id) {
-  // A pasted token has a dot; its secret must never travel as an id.
-  if (id.find('.') != std::string::npos)
-    return report(ctx,
-                  fail(errc::invalid_input,
-                       "that looks like a whole token; give its id (jt_…) "
-                       "alone"),
-                  usage);
-  json::writer body;
-  body.begin_object()
-      .field("tenantId", ctx.tenant)
-      .field("poolId", pool)
-      .field("tokenId", id)
-      .end_object();
-  if (auto record = call(ctx, "joinTokens", "revoke", body.str()))
-    show_record(ctx, *record);
+argument key() {
+  return required(text("--key", "idempotencyKey",
+                       "Idempotency key: the same key gives the same token"));
 }
 
-void list(context& ctx, const std::string& pool, bool all) {
-  auto answer =
-      call_all_pages(ctx, "joinTokens", "list", [&](json::writer& body) {
-        body.field("tenantId", ctx.tenant).field("poolId", pool);
-        if (all)
-          body.field("includeInactive", true);
-      });
-  if (answer)
-    show_list(ctx, *answer,
-              {field_column("ID", "id"), field_column("USES LEFT", "usesLeft"),
-               field_column("MAX USES", "maxUses"),
-               field_column("EXPIRES", "expiresAt"),
-               field_column("REVOKED", "revokedAt"),
-               field_column("EXPECT", "expect")});
+argument pool(std::string help) {
+  return required_or_kept(id("--pool", "poolId", std::move(help)),
+                          &context::pool);
+}
+
+argument site() {
+  return required(id("--site", "siteId", "The site"));
 }
 
 }  // namespace
 
-void add_join_tokens(CLI::App& app, context& ctx) {
-  auto* group =
-      app.add_subcommand("join-tokens", "Create, list and revoke join tokens");
-  group->require_subcommand(1);
+api_group join_tokens_group() {
+  return {
+      "join-tokens",
+      "Create, list and revoke join tokens",
+      {{"create",
+        "Mint a join token for a pool",
+        {pool("The pool machines join [the profile's]"), ttl(),
+         number("--max-uses", "maxUses", 1, 10'000,
+                "How many machines, 1 to 10000 [1]"),
+         text("--expect-serial", "expect.serial",
+              "Product, board or chassis serial of the one machine"),
+         text("--expect-mac", "expect.mac",
+              "A permanent MAC, aa:bb:cc:dd:ee:ff"),
+         text("--expect-product-uuid", "expect.productUuid", "SMBIOS UUID"),
+         text("--expect-gpu-uuid", "expect.gpuUuid", "GPU-…"),
+         flag("--allow-reclaim", "allowReclaim",
+              "Let a known machine with a new key take its node back"),
+         one_of({"kubernetes"},
+                text("--hosted", "hosted",
+                     "For bcd on a cluster whose admins are root on its "
+                     "machines: its nodes join as tenant-controlled")),
+         key()},
+        {"join-tokens create --pool pool_01k5w3c9t8e4m2v6h0a7n1p5qd --ttl 1h "
+         "\\\n    --expect-serial SN-7701 --key adopt-u12 --out ./join-token",
+         "join-tokens create --ttl 24h --max-uses 100 --hosted kubernetes \\\n"
+         "    --key cluster-7 --out ./join-token"},
+        {},
+        0,
+        token()},
+       {"list",
+        "List a pool's live tokens",
+        {pool("The pool [the profile's]"),
+         flag("--all", "includeInactive",
+              "Also used-up, expired and revoked tokens")},
+        {"join-tokens list", "join-tokens list --all --utc"},
+        {text_column("ID", "id"), text_column("USES LEFT", "usesLeft"),
+         text_column("MAX USES", "maxUses"),
+         time_column("EXPIRES", "expiresAt", tone::bad),
+         when_set(time_column("REVOKED", "revokedAt", tone::bad)),
+         when_set(text_column("HOSTED", "hosted")),
+         when_set(free_column("EXPECT", "expect"))}},
+       {"revoke",
+        "Revoke a token at once",
+        {token_id(), pool("The token's pool [the profile's]")},
+        {"join-tokens revoke jt_01k5w3c9t8e4m2v6h0a7n1p5qd"}}}};
+}
 
-  auto* c = group->add_subcommand("create", "Mint a join token for a pool");
-  auto o = std::make_shared<create_options>();
-  add_server_options(*c, ctx);
-  add_tenant_option(*c, ctx);
-  add_text(*c, "--pool", o->pool, "The pool machines join")->required();
-  c->add_option("--ttl", o->ttl, "Lifetime, 1m to 24h: 90s, 15m, 1h30m")
-      ->required();
-  add_number(*c, "--max-uses", o->max_uses, 1, 10'000,
-             "How many machines, 1 to 10000");
-  add_text(*c, "--expect-serial", o->serial,
-           "Product, board or chassis serial of the one machine");
-  add_text(*c, "--expect-mac", o->mac, "A permanent MAC, aa:bb:cc:dd:ee:ff");
-  add_text(*c, "--expect-product-uuid", o->product_uuid, "SMBIOS UUID");
-  add_text(*c, "--expect-gpu-uuid", o->gpu_uuid, "GPU-…");
-  c->add_flag("--allow-reclaim", o->allow_reclaim,
-              "Let a known machine with a new key take its node back");
-  add_text(*c, "--hosted", o->hosted, "kubernetes");
-  add_text(*c, "--key", o->key,
-           "Idempotency key: the same key gives the same token")
-      ->required();
-  add_text(*c, "--out", o->out,
-           "Write the token to this new 0600 file; never over one");
-  c->callback([&ctx, o] { create(ctx, *o); });
-
-  auto* l = group->add_subcommand("list", "List a pool's live tokens");
-  auto pool = std::make_shared<std::string>();
-  auto all = std::make_shared<bool>(false);
-  add_server_options(*l, ctx);
-  add_tenant_option(*l, ctx);
-  add_text(*l, "--pool", *pool, "The pool")->required();
-  l->add_flag("--all", *all, "Also used-up, expired and revoked tokens");
-  l->callback([&ctx, pool, all] { list(ctx, *pool, *all); });
-
-  auto* r = group->add_subcommand("revoke", "Revoke a token at once");
-  auto id = std::make_shared<std::string>();
-  add_server_options(*r, ctx);
-  add_tenant_option(*r, ctx);
-  add_text(*r, "ID", *id, "The token's id, jt_…")->required();
-  add_text(*r, "--pool", *pool, "The token's pool")->required();
-  r->callback([&ctx, pool, id] { revoke(ctx, *pool, *id); });
+api_group site_tokens_group() {
+  return {
+      "site-tokens",
+      "Create and revoke tokens for site agents",
+      {{"create",
+        "Mint a token for a site's agents",
+        {site(), ttl(),
+         number("--max-uses", "maxUses", 1, 16, "How many agents, 1 to 16 [1]"),
+         key()},
+        {"site-tokens create --site site_01k5w3c9t8e4m2v6h0a7n1p5qd \\\n"
+         "    --ttl 1h --key agents-fra-1 --out ./site-token"},
+        {},
+        0,
+        token()},
+       {"revoke",
+        "Revoke a site token at once",
+        {token_id(), site()},
+        {"site-tokens revoke jt_01k5w3c9t8e4m2v6h0a7n1p5qd \\\n"
+         "    --site site_01k5w3c9t8e4m2v6h0a7n1p5qd"}}}};
 }
 
 }  // namespace bc::cli

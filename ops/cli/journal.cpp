@@ -1,9 +1,12 @@
 #include "ops/cli/journal.hpp"
 
+#include "base/json.hpp"
 #include "ops/cli/commands.hpp"
 #include "ops/cli/files.hpp"
 #include "ops/cli/line_file.hpp"
+#include "ops/cli/options.hpp"
 #include "ops/cli/store.hpp"
+#include "ops/cli/terminal.hpp"
 #include "ops/store/new_incarnation.hpp"
 
 #include <CLI/CLI.hpp>
@@ -72,28 +75,28 @@ void add_verify(CLI::App& group, context& ctx) {
   add_source(*c, o->source);
   c->add_option("--checkpoint", o->checkpoint_files,
                 "File with checkpoints kept outside the store: a server's log, "
-                "values of the Kafka topic, an export; may repeat");
-  add_text(*c, "--journal-key", o->key_file,
+                "values of the Kafka topic, an export; may repeat")
+      ->type_name("FILE");
+  add_path(*c, "--journal-key", o->key_file,
            "File with the key that checkpoints are signed with, as "
            "`better-compute pki show` prints it");
-  add_text(*c, "--bundle", o->bundle_file,
+  add_path(*c, "--bundle", o->bundle_file,
            "The file of the sealed key bundle, where the store has none");
   c->add_flag("--without-secret", o->without_secret,
               "Compare checkpoints without checking who signed them");
   add_output_option(*c, ctx);
-  c->footer(
+  add_examples(
+      *c,
+      {"journal verify --store sqlite:journal.db",
+       "journal verify --store postgres://compute@db.example.com/compute \\\n  "
+       "  --checkpoint /var/log/better-compute.log",
+       "journal verify --from export.ndjson --journal-key journal.key"},
       "A running server's store may be checked too. Exit code 1 and INTERNAL "
-      "name the first\nrow that is altered, missing, inserted or out of "
-      "order. Read models, the lease and\ncounts of dropped refusals are no "
-      "part of it; `projections rebuild` makes the read\nmodels anew. What was "
-      "rewritten after the last checkpoint is found by one from\noutside "
-      "alone (--checkpoint).\n\n"
-      "  better-compute journal verify --store sqlite:journal.db\n"
-      "  better-compute journal verify --store "
-      "postgres://compute@db.example.com/compute \\\n"
-      "    --checkpoint /var/log/better-compute.log\n"
-      "  better-compute journal verify --from export.ndjson --journal-key "
-      "journal.key");
+      "name the first\nrow that is altered, missing, inserted or out of order. "
+      "Read models, the lease and\ncounts of dropped refusals are no part of "
+      "it; `projections rebuild` makes the read\nmodels anew. What was "
+      "rewritten after the last checkpoint is found by one from\noutside alone "
+      "(--checkpoint).");
   c->callback([&ctx, o] { verify_journal(ctx, *o); });
 }
 
@@ -107,11 +110,10 @@ void add_export(CLI::App& group, context& ctx) {
   c->add_flag("--with-internal", *with_internal,
               "With what never leaves otherwise: secret hashes, certificates, "
               "the sealed keys");
-  add_text(*c, "--out", *path, "New file (0600), instead of standard output");
-  c->footer(
-      "The export verifies and replays without the store (--from).\n\n"
-      "  better-compute journal export --store sqlite:journal.db --out "
-      "export.ndjson");
+  add_path(*c, "--out", *path, "New file (0600), instead of standard output");
+  add_examples(*c,
+               {"journal export --store sqlite:journal.db --out export.ndjson"},
+               "The export verifies and replays without the store (--from).");
   c->callback([&ctx, url, path, with_internal] {
     if (!store_at(ctx, *url))
       return;
@@ -137,18 +139,20 @@ void add_replay(CLI::App& group, context& ctx) {
   c->add_flag("--with-internal", o->with_internal,
               "Show what never leaves otherwise");
   add_output_option(*c, ctx);
-  c->footer(
-      "  better-compute journal replay --store sqlite:journal.db --stream "
-      "jt_…\n"
-      "  better-compute journal replay --from export.ndjson --stream node_… "
-      "--until 4711");
+  add_examples(
+      *c, {"journal replay --store sqlite:journal.db --stream jt_…",
+           "journal replay --from export.ndjson --stream node_… --until 4711"});
   c->callback([&ctx, o] { replay_journal(ctx, *o); });
 }
 
-void new_incarnation(context& ctx, const std::string& url) {
+void new_incarnation(context& ctx, const std::string& url, bool yes) {
   auto where = store_at(ctx, url);
   if (!where)
     return;
+  if (auto sure = confirm(
+          yes, "Begin another incarnation of " + store::shown(*where) + "?");
+      !sure)
+    return report(ctx, sure.error(), usage);
   system_clock time;
   auto opened = store::open(*where, time);
   if (!opened)
@@ -179,23 +183,23 @@ void add_new_incarnation(CLI::App& group, context& ctx) {
   auto url = std::make_shared<std::string>();
   auto sure = std::make_shared<bool>(false);
   add_store_option(*c, *url)->required();
-  c->add_flag("--yes", *sure, "Do it")->required();
+  add_yes(*c, *sure);
   add_output_option(*c, ctx);
-  c->footer(
-      "Stop every server first. An event keeps the id it was published with: "
-      "those up to here\nthe old incarnation's, those after it the new one's. "
-      "A cursor or Last-Event-ID of an\nevent that the restore lost is refused "
-      "afterwards.\n\n"
-      "  better-compute journal new-incarnation --store "
-      "postgres://compute@db.example.com/compute --yes");
-  c->callback([&ctx, url] { new_incarnation(ctx, *url); });
+  add_examples(*c,
+               {"journal new-incarnation --store "
+                "postgres://compute@db.example.com/compute --yes"},
+               "Stop every server first. An event keeps the id it was "
+               "published with: those up to here\nthe old incarnation's, those "
+               "after it the new one's. A cursor or Last-Event-ID of an\nevent "
+               "that the restore lost is refused afterwards.");
+  c->callback([&ctx, url, sure] { new_incarnation(ctx, *url, *sure); });
 }
 
 }  // namespace
 
 void add_source(CLI::App& command, journal_source& source) {
   add_store_option(command, source.url);
-  add_text(command, "--from", source.from,
+  add_path(command, "--from", source.from,
            "An export of a journal, instead of a store; - is standard "
            "input (verify alone)");
 }

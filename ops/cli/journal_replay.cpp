@@ -1,3 +1,4 @@
+#include "base/json.hpp"
 #include "events/catalog.hpp"
 #include "events/journal_chain.hpp"
 #include "events/journal_stream.hpp"

@@ -1,3 +1,4 @@
+#include "base/json.hpp"
 #include "events/catalog.hpp"
 #include "events/checkpoint.hpp"
 #include "events/stream_fold.hpp"

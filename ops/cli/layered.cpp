@@ -7,6 +7,22 @@
 
 namespace bc::cli {
 
+namespace {
+
+// For --help and completion; read_options() judges the value.
+std::string type_of(const serve::option& o) {
+  if (o.key.ends_with("_file"))
+    return "FILE";
+  if (o.choices.empty())
+    return "TEXT";
+  std::string all;
+  for (const auto& c : o.choices)
+    all += (all.empty() ? "" : ",") + c;
+  return "TEXT:{" + all + "}";
+}
+
+}  // namespace
+
 layered::layered(std::vector<serve::option> options, is_needed needed)
     : all_(std::move(options)) {
   std::copy_if(all_.begin(), all_.end(), std::back_inserter(needed_), needed);
@@ -18,6 +34,7 @@ void layered::add_file(CLI::App& c) {
   c.add_option("--config", file_,
                "The server's TOML file; the environment and flags stand over "
                "it")
+      ->type_name("FILE")
       ->envname("BETTER_COMPUTE_CONFIG");
 }
 
@@ -25,7 +42,8 @@ void layered::add_flags(CLI::App& c) {
   for (std::size_t i = 0; i < needed_.size(); ++i)
     if (const auto& o = needed_[i]; serve::has_flag(o))
       flags_[i] = c.add_option(serve::flag_of(o.key), given_[i],
-                               o.help + " [" + serve::variable_of(o.key) + "]");
+                               o.help + " [" + serve::variable_of(o.key) + "]")
+                      ->type_name(type_of(o));
 }
 
 result<void> layered::read() const {

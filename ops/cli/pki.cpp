@@ -1,9 +1,11 @@
+#include "base/json.hpp"
 #include "events/checkpoint.hpp"
 #include "events/pki_bundle.hpp"
 #include "events/streams.hpp"
 #include "ops/cli/commands.hpp"
 #include "ops/cli/files.hpp"
 #include "ops/cli/gateway_files.hpp"
+#include "ops/cli/options.hpp"
 #include "ops/cli/store.hpp"
 #include "ops/serve/first_start.hpp"
 #include "ops/store/append.hpp"
@@ -154,7 +156,7 @@ void add_place(CLI::App& c, place& at, const char* file_names,
                const char* file_help) {
   auto* url = add_store_option(c, at.url);
   url->description("The store that holds the key bundle");
-  c.add_option(file_names, at.file, file_help);
+  c.add_option(file_names, at.file, file_help)->type_name("FILE");
 }
 
 }  // namespace
@@ -176,9 +178,8 @@ void add_pki(CLI::App& app, context& ctx) {
             "Instead of a store: a new file (0600) for the sealed bundle "
             "[better-compute.bundle]");
   add_output_option(*i, ctx);
-  i->footer(
-      "  better-compute pki init --trust-domain compute.example.com \\\n"
-      "    --store postgres://compute@db.example.com/compute");
+  add_examples(*i, {"pki init --trust-domain compute.example.com \\\n"
+                    "    --store postgres://compute@db.example.com/compute"});
   i->callback([&ctx, domain, at] { init(ctx, *domain, *at); });
 
   auto* s = group->add_subcommand(
@@ -187,6 +188,8 @@ void add_pki(CLI::App& app, context& ctx) {
             "Instead of a store: the file of the sealed bundle "
             "[better-compute.bundle]");
   add_output_option(*s, ctx);
+  add_examples(*s, {"pki show --store sqlite:journal.db",
+                    "pki show --bundle better-compute.bundle --output json"});
   s->callback([&ctx, at] {
     if (auto bundle = load(ctx, *at))
       show_pins(ctx, *bundle);
@@ -199,16 +202,15 @@ void add_pki(CLI::App& app, context& ctx) {
   g->add_option("--name,--san", *names,
                 "DNS name or IP that machines dial; may repeat")
       ->required();
-  add_text(*g, "--out-dir", *folder, "A new folder (0700) for them")
+  add_path(*g, "--out-dir", *folder, "A new folder (0700) for them")
       ->required();
   add_place(*g, *at, "--file,--bundle",
             "Instead of a store: the file of the sealed bundle "
             "[better-compute.bundle]");
   add_output_option(*g, ctx);
-  g->footer(
-      "  better-compute pki issue-gateway --name gw-1.example.com \\\n"
-      "    --store postgres://compute@db.example.com/compute "
-      "--out-dir gw-1");
+  add_examples(*g, {"pki issue-gateway --name gw-1.example.com \\\n"
+                    "    --store postgres://compute@db.example.com/compute "
+                    "--out-dir gw-1"});
   g->callback(
       [&ctx, at, names, folder] { issue_gateway(ctx, *at, *names, *folder); });
 }

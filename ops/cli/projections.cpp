@@ -1,6 +1,8 @@
+#include "base/json.hpp"
 #include "events/postgres.hpp"
 #include "events/sqlite.hpp"
 #include "ops/cli/commands.hpp"
+#include "ops/cli/options.hpp"
 #include "ops/cli/store.hpp"
 #include "projections/projector.hpp"
 
@@ -47,12 +49,13 @@ void add_projections(CLI::App& app, context& ctx) {
   auto url = std::make_shared<std::string>();
   add_store_option(*c, *url)->required();
   add_output_option(*c, ctx);
-  c->footer(
+  add_examples(
+      *c,
+      {"projections rebuild --store "
+       "postgres://compute@db.example.com/compute"},
       "Lists and gets go on meanwhile. The servers may run on Postgres; on "
       "SQLite stop the\nserver first. Prints the position reached and a "
-      "checksum over every row.\n\n"
-      "  better-compute projections rebuild --store "
-      "postgres://compute@db.example.com/compute");
+      "checksum over every row.");
   c->callback([&ctx, url] {
     auto where = store_at(ctx, *url);
     if (!where)

@@ -2,6 +2,7 @@
 
 #include "ops/cli/commands.hpp"
 #include "ops/cli/layered.hpp"
+#include "ops/cli/options.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -13,12 +14,13 @@ namespace {
 
 template <class Config>
 void add_program(CLI::App& app, context& ctx, const char* name,
-                 const char* help) {
+                 const char* help, const std::vector<std::string>& examples) {
   auto* c = app.add_subcommand(name, help);
   auto config = std::make_shared<Config>();
   auto from = std::make_shared<layered>(serve::options_of(*config));
   from->add_file(*c);
   from->add_flags(*c);
+  add_examples(*c, examples);
   c->callback([&ctx, config, from] {
     auto read = from->read();
     if (read)
@@ -37,14 +39,17 @@ void add_program(CLI::App& app, context& ctx, const char* name,
 void add_serve(CLI::App& app, context& ctx) {
   add_program<serve::serve_config>(
       app, ctx, "serve",
-      "Run the API and the join service on a store; SIGTERM stops it");
+      "Run the API and the join service on a store; SIGTERM stops it",
+      {"serve --config better-compute.toml",
+       "serve --store sqlite:journal.db --api-port 7780"});
 }
 
 void add_gateway(CLI::App& app, context& ctx) {
   add_program<serve::gateway_config>(
       app, ctx, "gateway",
       "Run a gateway: machines come in, API processes answer; SIGTERM stops "
-      "it");
+      "it",
+      {"gateway --config gateway.toml"});
 }
 
 }  // namespace bc::cli

@@ -2,6 +2,7 @@
 
 #include "ops/cli/commands.hpp"
 #include "ops/cli/files.hpp"
+#include "ops/cli/options.hpp"
 #include "ops/serve/first_start.hpp"
 #include "ops/serve/identity.hpp"
 
@@ -56,12 +57,12 @@ void add_migrate(CLI::App& app, context& ctx) {
   auto url = std::make_shared<std::string>();
   add_store_option(*c, *url)->required();
   add_output_option(*c, ctx);
-  c->footer(
+  add_examples(
+      *c,
+      {"migrate --store sqlite:/var/lib/better-compute/j.db",
+       "migrate --store postgres://compute@db.example.com/compute"},
       "The servers need not stop for Postgres; an SQLite store must not be in "
-      "use.\n\n"
-      "  better-compute migrate --store sqlite:/var/lib/better-compute/j.db\n"
-      "  better-compute migrate --store "
-      "postgres://compute@db.example.com/compute");
+      "use.");
   c->callback([&ctx, url] {
     auto where = store_at(ctx, *url);
     if (!where)

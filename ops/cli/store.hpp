@@ -8,6 +8,10 @@
 #include <optional>
 #include <string>
 
+namespace CLI {
+class Option;
+}
+
 /// What the commands that work on a store share.
 namespace bc::cli {
 

@@ -1,10 +1,12 @@
 #include "ops/dev/simulate.hpp"
 
 #include "base/encoding.hpp"
+#include "base/json.hpp"
 #include "daemon/hardware.hpp"
 #include "daemon/identity_store.hpp"
 #include "daemon/join.hpp"
 #include "ops/cli/files.hpp"
+#include "ops/cli/server.hpp"
 #include "pki/digest.hpp"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include "gateway/relay_client.hpp"
 #include "gateway/url.hpp"
 #include "pki/certificate.hpp"
+#include "pki/hardware_key.hpp"
 
 #include <algorithm>
 
@@ -92,6 +93,9 @@ std::vector<option> options_of(serve_config& c) {
   all.push_back(text("gateway.server_name", c.gateway_server_name,
                      "Name in the gateway's certificate, when it is not the "
                      "URL's host"));
+  all.push_back({"hardware.placeholder_uuids", &c.hardware_placeholder_uuids,
+                 "Product UUIDs that several machines share, and that count "
+                 "as placeholders"});
   add_endpoint(all, "metrics", c.metrics, "the listener for /metrics");
   all.push_back(text("kafka.brokers", c.kafka_brokers,
                      "HOST:PORT of some brokers, with commas between"));
@@ -156,6 +160,9 @@ result<void> check(const serve_config& c) {
     found.push_back("gateway.url must be https://HOST or https://HOST:PORT");
   if (c.gateway_url.empty() && !c.gateway_server_name.empty())
     found.push_back("gateway.server_name needs gateway.url");
+  if (auto shared = pki::shared_uuids::parse(c.hardware_placeholder_uuids);
+      !shared)
+    found.push_back("hardware.placeholder_uuids: " + shared.error().message);
   if (c.kafka_properties.contains(broker_property))
     found.push_back("kafka.properties: \"" + std::string{broker_property} +
                     "\" is kafka.brokers");

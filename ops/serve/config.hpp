@@ -37,6 +37,9 @@ struct serve_config {
   std::string gateway_url;  // empty: the well-known document names none
   std::string gateway_server_name;
 
+  /// Product UUIDs that several machines are known to share.
+  std::vector<std::string> hardware_placeholder_uuids;
+
   endpoint metrics{"127.0.0.1", -1};  // -1: none
 
   std::string kafka_brokers;            // empty: no Kafka

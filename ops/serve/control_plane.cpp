@@ -43,6 +43,7 @@ class plane final : public control_plane {
     r.root_tenant = options_.root_tenant;
     r.source = options_.source;
     r.certificate_lifetime = options_.certificate_lifetime;
+    r.shared_uuids = options_.shared_uuids;
     r.worker_threads = options_.workers;
     r.on_event = [this](const events::envelope& e) { on_event(e); };
     BC_TRY(duties,

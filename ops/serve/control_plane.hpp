@@ -26,6 +26,7 @@ struct control_plane_options {
   tenant_id root_tenant;
   std::string source;
   seconds certificate_lifetime = pki::max_node_lifetime;
+  pki::shared_uuids shared_uuids;
   int workers = 2;
   std::optional<events::kafka::publisher_options> publisher;
   /// Watched beside those of the keys.

@@ -55,6 +55,8 @@ result<control_plane_options> open_deployment(const serve_config& c,
   o.root_tenant = *root;
   o.source = c.source;
   o.certificate_lifetime = c.certificate_lifetime;
+  BC_TRY(shared, pki::shared_uuids::parse(c.hardware_placeholder_uuids));
+  o.shared_uuids = std::move(shared);
   o.workers = static_cast<int>(c.workers);
   return o;
 }

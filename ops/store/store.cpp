@@ -1,5 +1,6 @@
 #include "ops/store/store.hpp"
 
+#include "events/postgres.hpp"
 #include "events/postgres_journal.hpp"
 #include "events/schema_fault.hpp"
 #include "projections/projector.hpp"
@@ -102,6 +103,14 @@ result<opened> open_postgres(const location& where) {
   return out;
 }
 
+result<int> migrate_postgres(const std::string& url) {
+  BC_TRY(version, events::migrate_postgres(url));
+  BC_TRY(journal, events::open_postgres_journal(url));
+  BC_TRY(db, postgres::connection::open(url, postgres::patience::endless));
+  BC_TRYV(projections::renew(*db, *journal));
+  return version;
+}
+
 result<std::unique_ptr<events::journal>> open_journal(const location& where,
                                                       const clock& time) {
   if (where.what == kind::sqlite)
@@ -147,7 +156,7 @@ result<int> migrate(const location& where, const clock& time) {
     auto projector = projections::make_projector();
     return events::migrate_sqlite(where.target, time, projector.get());
   }
-  return events::migrate_postgres(where.target);
+  return migrate_postgres(where.target);
 }
 
 }  // namespace bc::store

@@ -47,7 +47,7 @@ TEST_CASE("api directory: root makes a tenant and its first credential") {
   auto site = w.call(bearer, "sites.create",
                      {{"tenantId", id}, {"name", "\"austin\""}});
   CHECK(site.status == 200);
-  CHECK(site.at("/kind") == "dedicated");
+  CHECK(site.at("/kind") == "custom");
   auto pool = w.call(bearer, "pools.create",
                      {{"tenantId", id},
                       {"siteId", json_string(site.at("/id"))},

@@ -1,4 +1,5 @@
 #include "tests/actors/api_world.hpp"
+#include "tests/actors/slow_ledger.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -10,38 +11,6 @@ using namespace bc;
 using namespace bc::api_test;
 
 namespace {
-
-/// Keeps every batch until flush(), which gives them to the journal as one
-/// group: all callers have decided before the first is written.
-class slow_ledger : public test::sync_ledger {
- public:
-  slow_ledger(events::journal& journal, const bc::clock& time)
-      : sync_ledger(journal, time), store_(journal) {}
-
-  void append(events::batch b,
-              actors::reply_to<events::append_outcome> done) override {
-    waiting_.push_back(std::move(b));
-    callers_.push_back(std::move(done));
-  }
-
-  /// False when nothing waited.
-  bool flush() {
-    auto group = std::exchange(waiting_, {});
-    auto callers = std::exchange(callers_, {});
-    if (group.empty())
-      return false;
-    auto outcomes = store_.append(group);
-    REQUIRE(outcomes);
-    for (std::size_t i = 0; i < callers.size(); ++i)
-      callers[i](std::move(outcomes.value()[i]));
-    return true;
-  }
-
- private:
-  events::journal& store_;
-  std::vector<events::batch> waiting_;
-  std::vector<actors::reply_to<events::append_outcome>> callers_;
-};
 
 fields on_token(api_world& w, const std::string& id) {
   return {{"tenantId", json_string(w.acme.str())},
@@ -126,14 +95,59 @@ TEST_CASE("api tokens: a pool without the daemon is INVALID_STATE") {
                     with(w.token_input(), "poolId", metal));
   CHECK(got.status == 409);
   CHECK(got.code() == "INVALID_STATE");
+}
+
+TEST_CASE("api tokens: hosted and allowReclaim are kept, and told") {
+  api_world w;
+  auto got = w.call(w.acme_key, "joinTokens.create",
+                    with(with(w.token_input(), "hosted", "\"kubernetes\""),
+                         "allowReclaim", "true"));
+  INFO(got.text);
+  CHECK(got.at("/hosted") == "kubernetes");
+  CHECK(got.at("/allowReclaim") == "true");
+  auto told = w.call(w.acme_key, "events.list",
+                     {{"tenantId", json_string(w.acme.str())},
+                      {"type", "\"security.join-token.created\""}});
+  CHECK(told.at("/items/0/data/hosted") == "kubernetes");
+  CHECK(told.at("/items/0/data/pinned") == "false");
   for (const auto& [field, raw] :
-       {std::pair{"hosted", "\"kubernetes\""}, {"allowReclaim", "true"}}) {
-    auto before = w.position();
+       {std::pair{"hosted", ""}, {"allowReclaim", "false"}})
     CHECK(w.call(w.acme_key, "joinTokens.create",
-                 with(w.token_input(), field, raw))
-              .code() == "INVALID_STATE");
-    CHECK(w.position() == before);
-  }
+                 with(with(with(w.token_input(), "hosted", "\"kubernetes\""),
+                           "allowReclaim", "true"),
+                      field, raw))
+              .code() == "CONFLICT");
+}
+
+TEST_CASE(
+    "api tokens: none for a pool that is archived, or on a site that is "
+    "deleted") {
+  api_world w;
+  auto ends = w.add_pool(w.acme, w.site);
+  auto input = with(w.token_input(), "poolId", json_string(ends.str()));
+  auto made = w.call(w.acme_key, "joinTokens.create", input);
+  REQUIRE(made.status == 200);
+  REQUIRE(w.call(w.acme_key, "pools.archive",
+                 {{"tenantId", json_string(w.acme.str())},
+                  {"poolId", json_string(ends.str())}})
+              .status == 200);
+  auto later = with(input, "idempotencyKey", "\"k-2\"");
+  CHECK(w.call(w.acme_key, "joinTokens.create", later).code() ==
+        "INVALID_STATE");
+  // A retry needs no new decision, and its token can still be revoked.
+  auto again = w.call(w.acme_key, "joinTokens.create", input);
+  CHECK(again.at("/id") == made.at("/id"));
+  CHECK(w.call(w.acme_key, "joinTokens.revoke",
+               {{"tenantId", json_string(w.acme.str())},
+                {"poolId", json_string(ends.str())},
+                {"tokenId", json_string(made.at("/id"))}})
+            .has("/revokedAt"));
+  REQUIRE(w.call(w.acme_key, "sites.delete",
+                 {{"tenantId", json_string(w.acme.str())},
+                  {"siteId", json_string(w.site.str())}})
+              .status == 200);
+  CHECK(w.call(w.acme_key, "joinTokens.create", w.token_input("k-3")).code() ==
+        "INVALID_STATE");
 }
 
 TEST_CASE("api tokens: a retry answers the stored record, else CONFLICT") {

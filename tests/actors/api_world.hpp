@@ -5,6 +5,7 @@
 #include "base/json.hpp"
 #include "events/incarnations.hpp"
 #include "events/join_token.hpp"
+#include "tests/actors/answer_schema.hpp"
 #include "tests/projections/store_fixture.hpp"
 #include "tests/support/sync_ledger.hpp"
 
@@ -137,6 +138,20 @@ class api_world : public testing::store_fixture {
     return c.id.str() + "." + secret;
   }
 
+  /// A site token of one use, which nobody has the secret of.
+  join_token_id add_site_token(const tenant_id& tenant, const site_id& where) {
+    events::join_token::created c;
+    c.id = random.hashed_id<join_token_id>();
+    c.tenant = tenant;
+    c.site = where;
+    c.token_role = events::join_token::role::site;
+    c.created_at = time.now();
+    c.expires_at = time.now() + seconds{3600};
+    append(
+        {on(events::stream_of(c.id), tenant, {events::join_token::encode(c)})});
+    return c.id;
+  }
+
   pool_id add_pool_without_daemon() {
     events::pool::created c{random.id<pool_id>(),      acme,      site, "metal",
                             events::pool::agent::none, time.now()};
@@ -157,6 +172,7 @@ class api_world : public testing::store_fixture {
                          });
     REQUIRE(got);
     REQUIRE(json::parse_object(got->text));
+    check_answer(method, got->status, got->text);
     return *got;
   }
 

@@ -1,3 +1,4 @@
+#include "actors/joining/release.hpp"
 #include "base/json.hpp"
 #include "pki/certificate.hpp"
 #include "pki/signature.hpp"
@@ -162,7 +163,11 @@ TEST_CASE("join: the certificate's role is the token's") {
                     pair{events::join_token::role::site, "site"},
                     pair{events::join_token::role::provisioned, "node"},
                     pair{events::join_token::role::discovery, "ramdisk"});
-  auto token = w.mint_token([&](auto& t) { t.token_role = c.token; });
+  auto token = w.mint_token([&](auto& t) {
+    t.token_role = c.token;
+    if (c.token == events::join_token::role::site)
+      t.pool.reset();
+  });
   auto r = w.request(make_machine(1), token.text());
   r.role = c.asked;
   auto got = w.join(r);

@@ -1,3 +1,4 @@
+#include "pki/claims_digest.hpp"
 #include "pki/der.hpp"
 #include "pki/signature.hpp"
 #include "tests/actors/join_world.hpp"
@@ -209,6 +210,41 @@ TEST_CASE("join: a seal's time may be a day off, no more (case 83)") {
   for (auto offset : {seconds{86'401}, seconds{-86'401}})
     check_refused(w, at(offset), head, refusal_reason::join_token, w.root);
   CHECK(joined(at(seconds{180})));
+}
+
+TEST_CASE("join: a seal that binds its claims admits no others") {
+  join_world w;
+  auto m = make_machine(1);
+  m.claims.macs = {"9c:6b:00:11:22:33"};
+  auto token = w.mint_token();
+  const auto sent = [&] {
+    auto r = w.request(m, token.text());
+    r.sealed_token =
+        pki::seal_token(w.keys->join_encryption.pub(), token.text(),
+                        {m.csr_sha256(), pki::claims_digest(r)}, w.time.now());
+    return r;
+  }();
+  // What a hostile gateway may change on the way.
+  const std::vector<std::function<void(wire::join_request&)>> changes = {
+      [](auto& r) { r.hardware.product_uuid[0] ^= 1; },
+      [](auto& r) { r.hardware.product_serial += "1"; },
+      [](auto& r) {
+        std::swap(r.hardware.board_serial, r.hardware.product_serial);
+      },
+      [](auto& r) { r.hardware.macs.pop_back(); },
+      [](auto& r) { r.hardware.gpu_uuids.push_back("GPU-00000001"); },
+      [](auto& r) { r.hardware.hostname = "other"; },
+      [](auto& r) { r.attestor = "join-token"; },
+      [](auto& r) { r.node_id = "node_1"; },
+      [](auto& r) { r.site_id += "x"; },
+      [](auto& r) { r.role = "site"; }};
+  auto head = w.head();
+  for (const auto& change : changes) {
+    auto r = sent;
+    change(r);
+    check_refused(w, w.join(r), head, refusal_reason::join_token, w.root);
+  }
+  CHECK(joined(w.join(sent)));
 }
 
 /// The parts of a request, to put it together otherwise.

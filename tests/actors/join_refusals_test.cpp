@@ -30,13 +30,17 @@ const std::vector<row> rows = {
     {refusal_reason::token_role_mismatch, to::owner},   // 12
     {refusal_reason::join_expect, to::owner},           // 13
     {refusal_reason::join_placeholder, to::owner},      // 14
-    {refusal_reason::join_reclaim, to::owner},          // 15
-    {refusal_reason::join_pool, to::owner},             // 16 no such pool
-    {refusal_reason::join_pool, to::owner},    // 17 a pool without daemon
-    {refusal_reason::join_tenant, to::owner},  // 18
-    {refusal_reason::join_site, to::owner},    // 19 the pool's site
-    {refusal_reason::join_site, to::owner},    // 20 the machine's claim
-    {refusal_reason::join_csr, to::owner},     // 21 a key held by another
+    {refusal_reason::join_reclaim, to::owner},  // 15 without allowReclaim
+    {refusal_reason::join_reclaim, to::owner},  // 16 of another pool
+    {refusal_reason::join_pool, to::owner},     // 17 no such pool
+    {refusal_reason::join_pool, to::owner},     // 18 an archived one
+    {refusal_reason::join_pool, to::owner},     // 19 one without daemon
+    {refusal_reason::join_tenant, to::owner},   // 20
+    {refusal_reason::join_site, to::owner},     // 21 a deleted one
+    {refusal_reason::join_site, to::owner},     // 22 the pool's is another
+    {refusal_reason::join_site, to::owner},     // 23 the machine names another
+    {refusal_reason::join_pool_attestor, to::owner},  // 24
+    {refusal_reason::join_csr, to::owner},            // 25 a key in use
 };
 
 wire::claims placeholder_claims() {
@@ -51,25 +55,42 @@ struct attempt {
   std::optional<minted> token;
 };
 
+// The pool of row `passed`: of the token's site from row 23 on.
+pool_id pool_for(join_world& w, std::size_t passed, const site_id& site) {
+  using events::pool::agent;
+  const events::pool::policy tpm_alone{{"tpm"}, false, {}};
+  auto other_site = w.new_site();
+  if (passed <= 17)
+    return pki::mint<pool_id>(w.time.now());
+  if (passed <= 20) {
+    auto foreign = w.new_tenant("foreign-" + std::to_string(passed), false);
+    auto pool = w.new_pool(foreign, other_site,
+                           passed <= 19 ? agent::none : agent::bcd, tpm_alone);
+    if (passed == 18)
+      w.archive(pool);
+    return pool;
+  }
+  return w.new_pool(w.owner, passed <= 22 ? other_site : site, agent::bcd,
+                    passed <= 24 ? tpm_alone : events::pool::policy{});
+}
+
 // A token with every fault that the first `passed` checks leave.
 minted token_for(join_world& w, std::size_t passed) {
-  auto foreign = w.new_tenant("foreign-" + std::to_string(passed), false);
-  auto other_site = w.new_site();
+  auto site = w.new_site();
   auto token = w.mint_token([&](events::join_token::created& t) {
     if (passed <= 10)
       t.expires_at = w.time.now() - seconds{1};
     // With `expect` the placeholder rule is never asked.
     if (passed <= 13)
       t.expect.serial = "SOMEBODY-ELSE-1";
-    if (passed <= 16)
-      t.pool = pki::mint<pool_id>(w.time.now());
-    else if (passed == 17)
-      t.pool = w.new_pool(foreign, other_site, events::pool::agent::none);
-    else if (passed == 18)
-      t.pool = w.new_pool(foreign, other_site, events::pool::agent::bcd);
-    else if (passed == 19)
-      t.pool = w.new_pool(w.owner, other_site, events::pool::agent::bcd);
+    t.allow_reclaim = passed >= 16;
+    // Row 16 must be right about the site, to be wrong about the pool.
+    if (passed != 16)
+      t.site = site;
+    t.pool = pool_for(w, passed, t.site);
   });
+  if (passed <= 21 && passed != 16)
+    w.delete_site(site);
   if (passed <= 11)
     w.use_up(token);
   if (passed <= 9)
@@ -81,11 +102,11 @@ minted token_for(join_world& w, std::size_t passed) {
 attempt make_attempt(join_world& w, std::size_t passed, const machine& known) {
   auto token = token_for(w, passed);
   auto m = make_machine(200 + static_cast<int>(passed));
-  if (passed <= 15)
+  if (passed <= 16)
     m.claims = known.claims;
   if (passed == 14)
     m.claims = placeholder_claims();
-  if (passed == 21)
+  if (passed == 25)
     m = machine{known.key.clone(), known.csr, m.claims};
 
   std::string text = token.text();
@@ -114,8 +135,7 @@ attempt make_attempt(join_world& w, std::size_t passed, const machine& known) {
     r.csr.pop_back();
   if (passed <= 12)
     r.role = "ramdisk";
-  if (passed <= 20)
-    r.site_id = w.new_site().str();
+  r.site_id = passed <= 23 ? w.new_site().str() : token.token.site.str();
   return {r, token};
 }
 
@@ -141,6 +161,10 @@ TEST_CASE("join: each refusal in its order, to its tenant, with one answer") {
     CHECK(report.attestor == (n <= 2 ? "unknown" : "join-token"));
     CHECK(report.role == a.request.role);
     CHECK(report.csr_sha256 == to_hex(pki::sha256(a.request.csr)));
+    // What was compared is told with the token, and never before.
+    const bool verified = rows[n].whom == to::owner;
+    CHECK(report.token == (verified ? a.token->token.id.str() : ""));
+    CHECK((report.details != "{}") == verified);
 
     auto text = without_time(got.answer);
     CHECK(bytes_of_all.value_or(text) == text);
@@ -215,7 +239,7 @@ TEST_CASE("join: a token of the wrong role and a wrong secret (case 23)") {
       if ((mask & 2) != 0)
         t.expires_at = w.time.now();
       if ((mask & 8) != 0)
-        t.token_role = events::join_token::role::site;
+        t.token_role = events::join_token::role::discovery;
     });
     if ((mask & 4) != 0)
       w.use_up(token);

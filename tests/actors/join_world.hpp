@@ -70,11 +70,18 @@ struct tried {
   std::vector<actors::refusal_report> reports;
 };
 
-/// A deployment in memory: a root tenant, a tenant with a site and a pool, and
-/// the join flow over them.
+using open_journal =
+    std::function<std::unique_ptr<events::journal>(const clock&)>;
+
+/// A deployment, in memory unless told otherwise: a root tenant, a tenant with
+/// a site of its own and a pool, and the join flow over them.
 class join_world {
  public:
-  join_world() {
+  explicit join_world(const open_journal& open =
+                          [](const clock& time) {
+                            return events::make_memory_journal(time);
+                          })
+      : journal(open(time)) {
     root = new_tenant("root", true);
     owner = new_tenant("acme", false);
     site = new_site();
@@ -102,23 +109,34 @@ class join_world {
         events::tenant::created{id, name, is_root, time.now()}, id);
     return id;
   }
-  site_id new_site() {
+  site_id new_site() { return new_site(owner, events::site::kind::custom); }
+  site_id new_site(const tenant_id& of, events::site::kind kind) {
     auto id = pki::mint<site_id>(time.now());
     append<events::site::event>(
         events::stream_of(id),
-        events::site::created{id, owner, id.str(),
-                              events::site::kind::dedicated, time.now()},
-        owner);
+        events::site::created{id, of, id.str(), kind, time.now(), {}}, of);
     return id;
   }
+  void delete_site(const site_id& id) {
+    append<events::site::event>(
+        events::stream_of(id),
+        events::site::deleted{id, time.now(), owner, id.str()}, owner);
+  }
   pool_id new_pool(const tenant_id& tenant, const site_id& where,
-                   events::pool::agent agent) {
+                   events::pool::agent agent,
+                   const events::pool::policy& rules = {}) {
     auto id = pki::mint<pool_id>(time.now());
     append<events::pool::event>(
         events::stream_of(id),
-        events::pool::created{id, tenant, where, id.str(), agent, time.now()},
+        events::pool::created{id, tenant, where, id.str(), agent, time.now(),
+                              rules},
         tenant);
     return id;
+  }
+  void archive(const pool_id& id) {
+    append<events::pool::event>(
+        events::stream_of(id),
+        events::pool::archived{id, time.now(), owner, id.str()}, owner);
   }
 
   /// A token of the pool: one use, an hour. `change` sees it before it is
@@ -156,6 +174,31 @@ class join_world {
           m.token.tenant);
   }
 
+  /// A token by which a known machine of the pool may take its node back.
+  minted mint_reclaim_token() {
+    return mint_token([](auto& t) { t.allow_reclaim = true; });
+  }
+
+  [[nodiscard]] events::node::state node(const node_id& id) const {
+    events::node::state out;
+    ledger->node(id, [&](auto state) { out = *state.value(); });
+    return out;
+  }
+  /// What the command makes of the node, as its actor or an operator would.
+  template <class Command>
+  void command(const node_id& id, const Command& c) {
+    auto state = node(id);
+    auto decided = events::node::decide(state, c);
+    REQUIRE(decided.has_value());
+    for (const auto& e : decided.value())
+      append<events::node::event>(events::stream_of(id), e, state.node->tenant);
+  }
+  /// As nodes.delete: cordoned first.
+  void retire(const node_id& id) {
+    command(id, events::node::cordon{time.now(), ""});
+    command(id, events::node::retire{time.now(), ""});
+  }
+
   [[nodiscard]] std::string seal(std::string_view token,
                                  const machine& m) const {
     return pki::seal_token(keys->join_encryption.pub(), token, m.csr_sha256(),
@@ -178,6 +221,7 @@ class join_world {
     env->keys = keys;
     env->root_tenant = root;
     env->certificate_lifetime = lifetime;
+    env->shared_uuids = shared_uuids;
     env->refused = [this](actors::refusal_report r) {
       reports.push_back(std::move(r));
     };
@@ -223,12 +267,13 @@ class join_world {
   }
 
   manual_clock time{start_of_time};
-  std::unique_ptr<events::journal> journal = events::make_memory_journal(time);
+  std::unique_ptr<events::journal> journal;
   std::shared_ptr<sync_ledger> ledger =
       std::make_shared<sync_ledger>(*journal, time);
   std::shared_ptr<const pki::key_bundle> keys = test_keys();
   std::vector<actors::refusal_report> reports;
   seconds lifetime = pki::max_node_lifetime;
+  pki::shared_uuids shared_uuids;
   tenant_id root, owner;
   site_id site;
   pool_id pool;

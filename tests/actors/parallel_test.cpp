@@ -167,7 +167,7 @@ TEST_CASE("parallel: 200 joins on a token of 50 uses, on SQLite", "[actors]") {
     REQUIRE(queries.has_value());
     admits_exactly_fifty(w, token, *store.value(), queries.value().get());
     auto nodes =
-        queries.value()->list_nodes(w.owner.str(), w.pool.str(), "", 200);
+        queries.value()->list_nodes({w.owner.str(), w.pool.str()}, "", 200);
     REQUIRE(nodes.has_value());
     CHECK(nodes.value().items.size() == 50);
   }

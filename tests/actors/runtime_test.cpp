@@ -50,8 +50,13 @@ class service_fixture : public actor_fixture {
     auto ticket =
         door->admit([this](join_reply r) { replies.push_back(std::move(r)); });
     REQUIRE(ticket != nullptr);
-    caf::anon_send(service,
-                   actors::join_work{{"{}", "req"}, time.now(), ticket});
+    caf::anon_send(service, actors::join_work{
+                                {"{}", "req"}, system.clock().now(), ticket});
+  }
+
+  /// A flow's work takes this long.
+  void work(std::chrono::microseconds time_taken) {
+    sched.clock().current_time += time_taken;
   }
 
   std::shared_ptr<front_door<join_reply>> door =
@@ -64,7 +69,7 @@ TEST_CASE_METHOD(service_fixture,
                  "runtime: a refusal is held to 100 ms after it came",
                  "[actors]") {
   serve([] { return failed(errc::access_denied); });
-  time.advance(milliseconds{37});  // not at a multiple of the wall clock
+  advance(milliseconds{37});  // not at a multiple of the clock
   join();
   run();
   CHECK(replies.empty());
@@ -80,7 +85,7 @@ TEST_CASE_METHOD(service_fixture,
                  "multiple",
                  "[actors]") {
   serve([this] {
-    time.advance(milliseconds{130});
+    work(milliseconds{130});
     return failed(errc::access_denied);
   });
   join();
@@ -89,6 +94,36 @@ TEST_CASE_METHOD(service_fixture,
   CHECK(replies.empty());
   advance(milliseconds{1});
   CHECK(replies.size() == 1);
+}
+
+TEST_CASE_METHOD(service_fixture,
+                 "runtime: when a refusal is released does not tell how long "
+                 "the work took",
+                 "[actors]") {
+  std::chrono::microseconds took{};
+  serve([this, &took] {
+    work(took);
+    return failed(errc::access_denied);
+  });
+  for (int us : {0, 1, 250, 999, 1'000, 1'001, 37'500, 99'999, 100'000}) {
+    CAPTURE(us);
+    took = std::chrono::microseconds{us};
+    replies.clear();
+    const auto asked = system.clock().now();
+    join();
+    run();
+    const auto slot = asked + milliseconds{100} - system.clock().now();
+    if (slot > slot.zero()) {
+      sched.advance_time(slot - std::chrono::nanoseconds{1});
+      run();
+      CHECK(replies.empty());
+      sched.advance_time(std::chrono::nanoseconds{1});
+    } else {
+      sched.advance_time(slot.zero());
+    }
+    run();
+    CHECK(replies.size() == 1);
+  }
 }
 
 TEST_CASE_METHOD(service_fixture,

@@ -57,8 +57,10 @@ inline events::event_write token_redeemed(const join_token_id& id) {
       id, some_id<node_id>(), std::string(64, 'b')});
 }
 
-inline events::event_write node_joined(const node_id& id) {
+inline events::event_write node_joined(const node_id& id,
+                                       bool acceptance = false) {
   events::node::joined j;
+  j.acceptance = acceptance;
   j.id = id;
   j.tenant = some_id<tenant_id>();
   j.site = some_id<site_id>();

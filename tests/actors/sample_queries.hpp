@@ -29,17 +29,21 @@ class sample_queries : public projections::queries {
     return page_of(tenants_, after, [](const auto&) { return true; });
   }
   result<projections::page<projections::node_row>> list_nodes(
-      std::string_view tenant, std::string_view, std::string_view after,
+      const projections::node_filter& which, std::string_view after,
       int) override {
-    return page_of(nodes_, after,
-                   [&](const auto& row) { return row.tenant == tenant; });
+    return page_of(nodes_, after, [&](const auto& row) {
+      return row.tenant == which.tenant &&
+             (which.status.empty() || row.status == which.status);
+    });
   }
   result<projections::page<projections::site_row>> list_sites(std::string_view,
+                                                              bool,
                                                               std::string_view,
                                                               int) override {
     return projections::page<projections::site_row>{};
   }
   result<projections::page<projections::pool_row>> list_pools(std::string_view,
+                                                              bool,
                                                               std::string_view,
                                                               int) override {
     return projections::page<projections::pool_row>{};
@@ -60,6 +64,10 @@ class sample_queries : public projections::queries {
   result<projections::page<projections::credential_row>> list_credentials(
       std::string_view, std::string_view, int) override {
     return projections::page<projections::credential_row>{};
+  }
+  result<projections::page<projections::audit_row>> list_audit(
+      const projections::audit_filter&, std::string_view, int) override {
+    return projections::page<projections::audit_row>{};
   }
   result<std::uint64_t> position() override { return 0; }
   result<std::uint64_t> parked() override { return 0; }

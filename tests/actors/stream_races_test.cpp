@@ -100,6 +100,12 @@ class held_stream_fixture : public actor_fixture {
           return actors::answer<std::optional<events::claim_holder>>{
               not_asked()};
         },
+        [](const actors::keep_refusals&) {
+          return actors::answer<void>{not_asked()};
+        },
+        [](const actors::find_refusals&) {
+          return actors::answer<std::vector<events::refused_join>>{not_asked()};
+        },
         [](const actors::find_event&) {
           return actors::answer<std::optional<events::envelope>>{not_asked()};
         },

@@ -219,6 +219,39 @@ TEST_CASE_METHOD(stream_fixture, "node: adopted at once after its join",
 }
 
 TEST_CASE_METHOD(stream_fixture,
+                 "node: where acceptance comes first it is not adopted",
+                 "[actors]") {
+  start();
+  REQUIRE(append(batch_of(node_stream, node_joined(node, true))).has_value());
+  run();
+  advance(seconds{10});
+  CHECK(events_in(node_stream) == 1);
+  CHECK(node_state()->current == events::node::status::adopting);
+  CHECK(ask<void>(registry, actors::quiesce{}).has_value());
+}
+
+TEST_CASE_METHOD(stream_fixture,
+                 "node: adopted again after a reclaim, unless it is cordoned",
+                 "[actors]") {
+  using events::node::status;
+  start();
+  REQUIRE(append(batch_of(node_stream, node_joined(node))).has_value());
+  run();
+  REQUIRE(append(batch_of(node_stream, node_joined(node))).has_value());
+  run();
+  CHECK(events_in(node_stream) == 4);
+  CHECK(node_state()->current == status::adopted);
+
+  auto cordon =
+      events::node::encode(events::node::cordoned{node, "", time.now()});
+  REQUIRE(append(batch_of(node_stream, cordon)).has_value());
+  REQUIRE(append(batch_of(node_stream, node_joined(node))).has_value());
+  run();
+  CHECK(events_in(node_stream) == 6);
+  CHECK(node_state()->current == status::cordoned);
+}
+
+TEST_CASE_METHOD(stream_fixture,
                  "node: an adoption that could not be written is tried again",
                  "[actors]") {
   start();

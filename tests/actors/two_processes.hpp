@@ -96,6 +96,11 @@ struct process {
 /// Two runtimes that know nothing of each other but what the journal tells.
 class two_processes {
  public:
+  two_processes() = default;
+  /// Each on a connection of its own to one store.
+  explicit two_processes(const open_journal& open)
+      : w(open), second_(open(w.time)) {}
+
   void start(milliseconds tail = milliseconds{200}) {
     for (auto* p : {&a, &b}) {
       actors::runtime_options o;
@@ -159,10 +164,13 @@ class two_processes {
   }
 
   join_world w;
-  process a{*w.journal}, b{*w.journal};
 
  private:
+  std::unique_ptr<events::journal> second_;  // null: the first one's
   std::barrier<> meeting_{2};
+
+ public:
+  process a{*w.journal}, b{second_ ? *second_ : *w.journal};
 };
 
 inline minted many_uses(join_world& w, std::int64_t uses) {

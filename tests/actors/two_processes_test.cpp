@@ -1,8 +1,7 @@
 // Two server processes on one journal (DESIGN 3). Where a test must not be
 // saved by the tail, the tail is turned off.
 
-#include "tests/actors/two_processes.hpp"
-
+#include "tests/actors/reclaim_rounds.hpp"
 #include "tests/support/eventually.hpp"
 
 #include <map>
@@ -148,6 +147,13 @@ TEST_CASE_METHOD(two_processes,
   CHECK(statuses == std::multiset<int>{200, 409});
   CHECK(w.count("node.joined") == 1);
   CHECK(w.uses_left(token) == 9);
+}
+
+TEST_CASE_METHOD(two_processes,
+                 "two processes: 100 rounds of two reclaims at once (case 72)",
+                 "[actors][shared]") {
+  race_reclaims(
+      *this, [this](seconds by) { w.time.advance(by); }, 100);
 }
 
 TEST_CASE_METHOD(two_processes,

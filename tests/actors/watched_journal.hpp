@@ -80,6 +80,26 @@ class watched_journal final : public events::journal {
       return fail(errc::unavailable, "lost after the commit");
     return done;
   }
+  result<void> keep_refusals(
+      const batch_id& id,
+      std::span<const events::refused_join> refused) override {
+    ++refusals_kept;
+    if (cannot_keep_refusals)
+      return fail(errc::internal, "the store refused a statement");
+    if (lose_refusals)
+      return fail(errc::unavailable, "lost before the commit");
+    auto done = inner_.keep_refusals(id, refused);
+    if (lose_answers)
+      return fail(errc::unavailable, "lost after the commit");
+    return done;
+  }
+  result<std::vector<events::refused_join>> find_refusals(
+      std::string_view owner, std::string_view csr_sha256,
+      std::size_t limit) override {
+    if (lose_reads)
+      return fail(errc::unavailable, "the store does not answer");
+    return inner_.find_refusals(owner, csr_sha256, limit);
+  }
   result<std::optional<events::snapshot>> load_snapshot(
       std::string_view stream) override {
     ++snapshots_read;
@@ -123,10 +143,11 @@ class watched_journal final : public events::journal {
   std::atomic<bool> shared = false;  // as a store of several processes is
   std::atomic<bool> lose_appends = false, lose_answers = false,
                     lose_outcomes = false, lose_reads = false,
-                    lose_snapshots = false, lose_leases = false;
+                    lose_snapshots = false, lose_leases = false,
+                    lose_refusals = false, cannot_keep_refusals = false;
   std::atomic<int> lookups = 0, pages_read = 0, rows_read = 0, drops_added = 0,
                    tails_read = 0, snapshots_read = 0, snapshots_saved = 0,
-                   leases_asked = 0;
+                   leases_asked = 0, refusals_kept = 0;
 
  private:
   events::journal& inner_;

@@ -48,10 +48,13 @@ TEST_CASE("wire: a join request round-trips") {
   wire::join_request bare;
   bare.attestor = "tpm";
   bare.role = "ramdisk";
+  bare.node_id = "node_01k5w000000000000000000000";
   bare.csr = {1};
   auto back = wire::decode_join_request(wire::encode(bare));
   REQUIRE(back);
   CHECK(back.value().attestor == "tpm");
+  CHECK(back.value().node_id == bare.node_id);
+  CHECK(r.node_id.empty());
   CHECK_FALSE(back.value().sealed_token);
   CHECK(back.value().hardware.macs.empty());
 }
@@ -121,6 +124,8 @@ TEST_CASE("wire: every bound, from both sides") {
               "/claims/macs");
   check_bound(encoded([&](auto& r) { r.csr = filled(4096, 1); }),
               encoded([&](auto& r) { r.csr = filled(4097, 1); }), "/csr");
+  check_bound(encoded([&](auto& r) { r.node_id = text(64); }),
+              encoded([&](auto& r) { r.node_id = text(65); }), "/nodeId");
   check_bound(encoded([&](auto& r) { r.sealed_token = text(4096); }),
               encoded([&](auto& r) { r.sealed_token = text(4097); }),
               "/evidence/join-token/sealed");

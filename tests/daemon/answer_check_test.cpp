@@ -123,6 +123,40 @@ TEST_CASE("answer: the checks one by one, in order (case 176)") {
   }
 }
 
+// spec: joining#creating-a-token: the token decides who is trusted, never the
+// machine's claims.
+TEST_CASE("answer: node and node-tenant are for the server to choose") {
+  using pki::certificate_role;
+  world w;
+  for (auto asked : {certificate_role::node, certificate_role::node_tenant})
+    for (auto issued :
+         {certificate_role::node, certificate_role::node_tenant}) {
+      w.expected.role = asked;
+      auto body = w.gateway.joined_body(w.request, issued);
+      CHECK(w.judge(body) == answer_check::none);
+      // The body must say what the leaf says.
+      body.role = issued == certificate_role::node ? "node-tenant" : "node";
+      CHECK(w.judge(body) == answer_check::role);
+    }
+  for (auto asked : {certificate_role::site, certificate_role::ramdisk}) {
+    w.expected.role = asked;
+    CHECK(w.judge(w.gateway.joined_body(w.request, asked)) ==
+          answer_check::none);
+    for (auto issued : {certificate_role::node, certificate_role::node_tenant})
+      CHECK(w.judge(w.gateway.joined_body(w.request, issued)) ==
+            answer_check::role);
+  }
+}
+
+TEST_CASE("answer: a machine that is to be one node is no other") {
+  world w;
+  const auto body = w.gateway.joined_body(w.request);
+  w.expected.node_id = fake_gateway::node;
+  CHECK(w.judge(body) == answer_check::none);
+  w.expected.node_id = "node_01k5w000000000000000000001";
+  CHECK(w.judge(body) == answer_check::spiffe);
+}
+
 TEST_CASE("answer: the signed time is bound to the key and to our CSR") {
   world w;
   auto a = w.gateway.failed(errc::access_denied, w.request);

@@ -2,6 +2,7 @@
 #include "base/encoding.hpp"
 #include "base/fault_point.hpp"
 #include "daemon/identity_store.hpp"
+#include "pki/claims_digest.hpp"
 #include "tests/daemon/fake_gateway.hpp"
 
 #include <catch2/catch.hpp>
@@ -65,9 +66,9 @@ TEST_CASE("join: a machine joins, and says so when asked again") {
   CHECK(request.site_id == fake_gateway::site);
   CHECK(request.hardware.product_serial == "USE2200001");
   CHECK(request.hardware.macs.size() == 1);
-  auto opened =
-      pki::open_seal(w.gateway.keys.join_encryption, *request.sealed_token,
-                     pki::sha256(request.csr), w.gateway.start);
+  auto opened = pki::open_seal(
+      w.gateway.keys.join_encryption, *request.sealed_token,
+      {pki::sha256(request.csr), pki::claims_digest(request)}, w.gateway.start);
   REQUIRE(opened);
   CHECK(opened.value().expose_text() == fake_gateway::token);
 
@@ -90,6 +91,24 @@ TEST_CASE("join: a machine joins, and says so when asked again") {
       CHECK_THAT(read_text(file.path()),
                  !Catch::Contains(std::string{fake_gateway::token.substr(
                      fake_gateway::token.find('.') + 1)}));
+}
+
+TEST_CASE("join: role and node are asked for as told") {
+  world w;
+  auto options = w.gateway.options();
+  options.role = pki::certificate_role::site;
+  options.node_id = fake_gateway::node;
+  w.gateway.script.push_back([](auto& g, const auto& r) {
+    return g.answered(g.signed_answer(
+        wire::join_answer::kind::joined,
+        wire::encode(g.joined_body(r, pki::certificate_role::site)), r));
+  });
+  auto outcome = daemon::run_join(w.config, w.machine,
+                                  secret_bytes{fake_gateway::token}, options);
+  CHECK(outcome.exit_code == join_exit::joined);
+  const auto& request = w.gateway.requests.at(0);
+  CHECK(request.role == "site");
+  CHECK(request.node_id == fake_gateway::node);
 }
 
 TEST_CASE("join: a refusal says two lines and no more") {
@@ -336,9 +355,10 @@ TEST_CASE(
   world w;
   w.gateway.clock.set(from_millis(0));
   auto like_the_server = [](fake_gateway& g, const wire::join_request& r) {
-    bool fresh = pki::open_seal(g.keys.join_encryption, *r.sealed_token,
-                                pki::sha256(r.csr), g.start)
-                     .has_value();
+    bool fresh =
+        pki::open_seal(g.keys.join_encryption, *r.sealed_token,
+                       {pki::sha256(r.csr), pki::claims_digest(r)}, g.start)
+            .has_value();
     return g.answered(fresh ? g.joined(r) : g.failed(errc::access_denied, r));
   };
   SECTION("and the join passes") {

@@ -120,6 +120,36 @@ class EndToEnd(Case):
             e["data"]["reason"] == "join:reclaim"
             for e in dev.events("security.join.refused")))
 
+    def test_reclaim(self):
+        """Case 63: a machine that was reinstalled takes its node back."""
+        dev = self.dev()
+        hardware = new_hardware()
+        first = self.machine("a", hardware).join(dev, dev.token("a")["token"])
+        self.assertEqual(first[0], 0, first)
+        [before] = dev.json("nodes", "list")["items"]
+        token = dev.token("b", "--allow-reclaim")["token"]
+        second = self.machine("b", hardware).join(dev, token)
+        self.assertEqual(second[0], 0, second)
+        [after] = dev.json("nodes", "list")["items"]
+        self.assertEqual(after["id"], before["id"])
+        self.assertIn(after["id"], second[1])
+        self.assertEqual(
+            [e["data"]["reclaim"] for e in dev.events("node.joined")],
+            [False, True])
+        [revoked] = dev.events("security.certificate-revoked")
+        self.assertEqual(revoked["data"]["reason"], "reclaimed")
+        self.assertEqual(revoked["data"]["identityGeneration"], 1)
+
+    def test_hosted(self):
+        """A hosted token's machine asks for `node` and is `node-tenant`."""
+        dev = self.dev()
+        token = dev.token("h", "--hosted", "kubernetes")["token"]
+        code, _, err = self.machine("h").join(dev, token)
+        self.assertEqual(code, 0, err)
+        [joined] = dev.events("node.joined")
+        self.assertEqual(joined["data"]["role"], "node-tenant")
+        self.assertEqual(joined["data"]["trust"], "tenant-controlled")
+
     def test_crash_between_append_and_answer(self):
         """Case 14: the server dies after the append; the retry of the same
         machine gets the stored answer, and no second use is spent."""

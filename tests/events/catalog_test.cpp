@@ -43,6 +43,15 @@ join_token::created token() {
           std::string(64, 'e')};
 }
 
+join_token::created of_site() {
+  auto t = token();
+  t.pool.reset();
+  t.token_role = join_token::role::site;
+  t.max_uses = 2;
+  t.expect = {};
+  return t;
+}
+
 node::joined join() {
   node::joined j;
   j.id = node_a;
@@ -80,6 +89,10 @@ std::vector<sample> samples() {
   auto untrusted = join();
   untrusted.hardware_key = "";
   untrusted.hardware_key_trusted = false;
+  auto site_agent = join();
+  site_agent.pool.reset();
+  site_agent.cert.role = pki::certificate_role::site;
+  site_agent.node_trust = node::trust::platform;
   refusal::refused refused{"join-token",         "join-token:expired", "node",
                            std::string(64, 'c'), std::string(64, 'a'), 3};
   refusal::refused bad_csr{"join-token",         "join:csr", "node",
@@ -93,6 +106,36 @@ std::vector<sample> samples() {
        site::encode(site::created{site_a, tenant_a, "ams-1",
                                   site::kind::dedicated, now}),
        stream_of(site_a)},
+      {"site.created.dedicated",
+       site::encode(site::created{site_a, tenant_a, "ams-1",
+                                  site::kind::dedicated, now,
+                                  fixed_id<tenant_id>(7)}),
+       stream_of(site_a)},
+      {"site.updated",
+       site::encode(site::updated{site_a, "ams-2", fixed_id<tenant_id>(7), now,
+                                  tenant_a, "ams-1"}),
+       stream_of(site_a)},
+      {"site.deleted",
+       site::encode(site::deleted{site_a, now, tenant_a, "ams-2"}),
+       stream_of(site_a)},
+      {"pool.updated",
+       pool::encode(pool::updated{pool_a,
+                                  "gpu-2",
+                                  pool::agent::bcd,
+                                  {{"tpm", "discovery"}, true, {"burn-in"}},
+                                  now,
+                                  tenant_a,
+                                  "gpu"}),
+       stream_of(pool_a)},
+      {"pool.archived",
+       pool::encode(pool::archived{pool_a, now, tenant_a, "gpu-2"}),
+       stream_of(pool_a)},
+      {"security.site-token.created", join_token::encode(of_site()),
+       token_stream},
+      {"security.site-token.revoked",
+       join_token::encode(
+           join_token::revoked{token_a, std::nullopt, now, site_a}),
+       token_stream},
       {"pool.created",
        pool::encode(pool::created{pool_a, tenant_a, site_a, "gpu",
                                   pool::agent::bcd, now}),
@@ -119,7 +162,22 @@ std::vector<sample> samples() {
        token_stream},
       {"node.joined", node::encode(join()), node_stream},
       {"node.joined.untrusted", node::encode(untrusted), node_stream},
+      {"node.joined.site-agent", node::encode(site_agent), node_stream},
       {"node.adopted", node::encode(node::adopted{node_a, now}), node_stream},
+      {"node.cordoned", node::encode(node::cordoned{node_a, "broken fan", now}),
+       node_stream},
+      {"node.retired",
+       node::encode(node::retired{node_a, "", now, std::string(64, 'a')}),
+       node_stream},
+      {"node.clone-suspected",
+       node::encode(
+           node::clone_suspected{node_a, tenant_a, std::string(64, 'a'), now}),
+       node_stream},
+      {"security.certificate-revoked",
+       node::encode(node::certificate_revoked{
+           node_a, tenant_a, "0123456789abcdef0123456789abcdef", 1,
+           node::revocation::reclaimed, "", now, "answer:jt_1:c"}),
+       node_stream},
       {"security.join.refused", refusal::encode(refused),
        refusal_stream(tenant_a, "join-token", "join-token:expired")},
       {"security.join.refused.csr", refusal::encode(bad_csr),

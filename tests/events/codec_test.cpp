@@ -41,7 +41,11 @@ TEST_CASE("codec: tokens come back as they were") {
     join_token::redeemed r{c.id, random.id<node_id>(), random.hex()};
     CHECK(through(r, join_token::encode, join_token::decode) == r);
     join_token::revoked v{c.id, c.pool, random.time()};
+    if (!c.pool)
+      v.site = c.site;
     CHECK(through(v, join_token::encode, join_token::decode) == v);
+    CHECK((join_token::encode(c).type == name::site_token_created) == !c.pool);
+    CHECK((join_token::encode(v).type == name::site_token_revoked) == !c.pool);
   }
 }
 
@@ -85,14 +89,28 @@ TEST_CASE("codec: the other streams come back as they were") {
     CHECK(through(t, tenant::encode, tenant::decode) == t);
     site::created s{random.id<site_id>(), t.id, random.text(),
                     static_cast<site::kind>(random.below(3)), random.time()};
+    if (random.coin())
+      s.dedicated_to = random.id<tenant_id>();
     CHECK(through(s, site::encode, site::decode) == s);
+    site::updated su{s.id,          random.text(), s.dedicated_to,
+                     random.time(), t.id,          random.text()};
+    CHECK(through(su, site::encode, site::decode) == su);
+    site::deleted sd{s.id, random.time(), t.id, random.text()};
+    CHECK(through(sd, site::encode, site::decode) == sd);
     pool::created p{random.id<pool_id>(),
                     t.id,
                     s.id,
                     random.text(),
                     static_cast<pool::agent>(random.below(2)),
-                    random.time()};
+                    random.time(),
+                    random.pool_policy()};
     CHECK(through(p, pool::encode, pool::decode) == p);
+    pool::updated pu{
+        p.id,          random.text(), p.pool_agent, random.pool_policy(),
+        random.time(), t.id,          random.text()};
+    CHECK(through(pu, pool::encode, pool::decode) == pu);
+    pool::archived pa{p.id, random.time(), t.id, random.text()};
+    CHECK(through(pa, pool::encode, pool::decode) == pa);
     credential::created c{random.id<credential_id>(),
                           t.id,
                           random.text(),
@@ -115,6 +133,40 @@ TEST_CASE("codec: the other streams come back as they were") {
                               random.text(), random.time(), random.text()};
     CHECK(through(k, pki_bundle::encode, pki_bundle::decode) == k);
   }
+}
+
+TEST_CASE("codec: events of before there were policies are read") {
+  auto read = [](std::string type, std::string data) {
+    envelope e;
+    e.type = std::move(type);
+    e.data = std::move(data);
+    e.internal = "{}";
+    return e;
+  };
+  auto text = [](const auto& id) { return "\"" + id.str() + "\""; };
+  auto t = testing::fixed_id<tenant_id>(1);
+  auto s = testing::fixed_id<site_id>(2);
+  auto p = testing::fixed_id<pool_id>(3);
+  auto token = testing::fixed_id<join_token_id>(4);
+  const std::string when = "\"2026-11-29T12:00:00.000Z\"";
+  auto old_site = site::decode(read(
+      "site.created", "{\"siteId\":" + text(s) + ",\"tenantId\":" + text(t) +
+                          R"(,"name":"a","kind":"dedicated","createdAt":)" +
+                          when + "}"));
+  REQUIRE(old_site);
+  CHECK(!std::get<site::created>(old_site.value()).dedicated_to);
+  auto old_pool = pool::decode(read(
+      "pool.created",
+      "{\"poolId\":" + text(p) + ",\"tenantId\":" + text(t) + ",\"siteId\":" +
+          text(s) + R"(,"name":"a","agent":"bcd","createdAt":)" + when + "}"));
+  REQUIRE(old_pool);
+  CHECK(std::get<pool::created>(old_pool.value()).rules == pool::policy{});
+  auto old_revocation = join_token::decode(
+      read("security.join-token.revoked", "{\"tokenId\":" + text(token) +
+                                              ",\"poolId\":" + text(p) +
+                                              ",\"revokedAt\":" + when + "}"));
+  REQUIRE(old_revocation);
+  CHECK(std::get<join_token::revoked>(old_revocation.value()).pool == p);
 }
 
 TEST_CASE("codec: another type or version is not read") {
@@ -208,4 +260,32 @@ TEST_CASE("codec: budgets and names follow from the events") {
                                         pool::agent::bcd,
                                         {}})
                  .effect) == "name:pool:" + t.str() + ":gpu");
+}
+
+TEST_CASE("codec: a name moves with an update and is free after the end") {
+  using testing::fixed_id;
+  using kind = claim_move::kind;
+  auto t = fixed_id<tenant_id>(1);
+  auto claims = [](const event_write& w) { return w.effect.claims; };
+  auto move = [&](kind what, const std::string& of, const std::string& name) {
+    return claim_move{what, "name:" + of + ":" + t.str() + ":" + name,
+                      std::nullopt};
+  };
+  auto s = fixed_id<site_id>(1);
+  CHECK(claims(site::encode(site::updated{s, "b", {}, {}, t, "a"})) ==
+        std::vector{move(kind::take, "site", "b"),
+                    move(kind::release, "site", "a")});
+  CHECK(claims(site::encode(site::updated{s, "a", t, {}, t, "a"})).empty());
+  CHECK(claims(site::encode(site::deleted{s, {}, t, "a"})) ==
+        std::vector{move(kind::release, "site", "a")});
+  auto p = fixed_id<pool_id>(1);
+  CHECK(claims(pool::encode(
+            pool::updated{p, "b", pool::agent::bcd, {}, {}, t, "a"})) ==
+        std::vector{move(kind::take, "pool", "b"),
+                    move(kind::release, "pool", "a")});
+  CHECK(claims(pool::encode(
+                   pool::updated{p, "a", pool::agent::none, {}, {}, t, "a"}))
+            .empty());
+  CHECK(claims(pool::encode(pool::archived{p, {}, t, "a"})) ==
+        std::vector{move(kind::release, "pool", "a")});
 }

@@ -63,6 +63,75 @@ TEST_CASE("join_token: each role admits one certificate role") {
   CHECK(jt::admits(jt::role::discovery, false) == certificate_role::ramdisk);
 }
 
+TEST_CASE("join_token: a token is usable for its own certificate role alone") {
+  const certificate_role asks[] = {
+      certificate_role::node, certificate_role::node_tenant,
+      certificate_role::site, certificate_role::ramdisk};
+  struct row {
+    jt::role role;
+    bool hosted;
+    std::vector<certificate_role> good;
+  };
+  for (const auto& r :
+       {row{jt::role::node, false, {certificate_role::node}},
+        row{jt::role::node,
+            true,
+            {certificate_role::node, certificate_role::node_tenant}},
+        row{jt::role::site, false, {certificate_role::site}},
+        row{jt::role::provisioned, false, {certificate_role::node}},
+        row{jt::role::discovery, false, {certificate_role::ramdisk}}}) {
+    auto t = sample();
+    t.token_role = r.role;
+    if (r.hosted)
+      t.hosted = "kubernetes";
+    auto s = fold({t});
+    for (auto asked : asks) {
+      INFO(jt::role_text(r.role) << " asked for " << pki::role_text(asked));
+      bool is_good = std::count(r.good.begin(), r.good.end(), asked) > 0;
+      CHECK(jt::check_usable(s, asked, created_at) ==
+            (is_good ? std::nullopt
+                     : std::optional{refusal_reason::token_role_mismatch}));
+    }
+  }
+}
+
+TEST_CASE("join_token: a site token is its site's alone") {
+  auto t = sample();
+  t.pool.reset();
+  t.token_role = jt::role::site;
+  t.expect = {};
+  auto s = fold({t});
+  jt::create again{t};
+  CHECK(jt::decide(s, again).value().empty());
+  again.token.max_uses = 7;
+  CHECK(jt::decide(s, again).value().empty());
+  again.token.site = fixed_id<site_id>(2);
+  CHECK(jt::decide(s, again).error().code == errc::conflict);
+  again = {t};
+  again.token.token_role = jt::role::node;
+  CHECK(jt::decide(s, again).error().code == errc::conflict);
+
+  auto tenant = fixed_id<tenant_id>(1);
+  auto site = fixed_id<site_id>(1);
+  for (const auto& wrong :
+       {jt::revoke{tenant, fixed_id<pool_id>(1), created_at},
+        jt::revoke{tenant, std::nullopt, created_at},
+        jt::revoke{tenant, std::nullopt, created_at, fixed_id<site_id>(2)},
+        jt::revoke{fixed_id<tenant_id>(2), std::nullopt, created_at, site}})
+    CHECK(jt::decide(s, wrong).error().code == errc::not_found);
+  auto revoked =
+      jt::decide(s, jt::revoke{tenant, std::nullopt, created_at, site});
+  REQUIRE(revoked);
+  REQUIRE(revoked.value().size() == 1);
+  CHECK(std::get<jt::revoked>(revoked.value()[0]) ==
+        jt::revoked{t.id, std::nullopt, created_at, site});
+  // A pool's token is no site token, whatever its pool's site.
+  CHECK(jt::decide(fold({sample()}),
+                   jt::revoke{tenant, std::nullopt, created_at, site})
+            .error()
+            .code == errc::not_found);
+}
+
 TEST_CASE("join_token: creating is once, a retry is no event") {
   jt::create command{sample()};
   auto first = jt::decide({}, command);

@@ -1,3 +1,5 @@
+// The life of a node: joins, reclaims, cordons, its end (DESIGN 8, CASES 63 to
+// 68).
 #include "events/node.hpp"
 
 #include "stream_samples.hpp"
@@ -11,76 +13,282 @@ using bc::testing::sampler;
 
 namespace {
 
-node::state fold(const std::vector<node::event>& events) {
-  node::state s;
+const auto now = at("2026-11-29T12:00:00Z");
+
+node::state fold(const std::vector<node::event>& events, node::state s = {}) {
   for (const auto& e : events)
     s = node::evolve(std::move(s), e);
   return s;
 }
 
-const auto now = at("2026-11-29T12:00:00Z");
+/// A join as it comes to the decider: good for a day from `when`.
+node::joined join_at(sampler& random, time_point when) {
+  auto j = random.node_joined();
+  j.hardware_key = std::string(64, 'a');
+  j.hardware_key_trusted = true;
+  j.at = when;
+  j.cert.not_before = when - seconds{300};
+  j.cert.not_after = when + seconds{86'100};
+  return j;
+}
+
+/// Joined once, and again for each further time.
+node::state joined_at(const std::vector<time_point>& times) {
+  sampler random{7};
+  node::state s;
+  for (auto when : times)
+    s = fold(node::decide(s, node::join{join_at(random, when)}).value(), s);
+  return s;
+}
+
+template <class Event>
+std::vector<Event> all_of(const std::vector<node::event>& events) {
+  std::vector<Event> out;
+  for (const auto& e : events)
+    if (const auto* one = std::get_if<Event>(&e))
+      out.push_back(*one);
+  return out;
+}
+
+std::size_t live(const node::state& s, time_point when) {
+  return static_cast<std::size_t>(
+      std::count_if(s.certificates.begin(), s.certificates.end(),
+                    [&](const auto& i) { return node::is_live(i, when); }));
+}
 
 }  // namespace
 
 TEST_CASE("node: joins as adopting, with its certificate") {
-  auto j = sampler{1}.node_joined();
-  auto s = fold({j});
+  sampler random{1};
+  auto j = join_at(random, now);
+  auto decided = node::decide({}, node::join{j}).value();
+  REQUIRE(decided.size() == 1);
+  auto s = fold(decided);
   CHECK(s.version == 1);
   REQUIRE(s.node);
   CHECK(s.node->id == j.id);
+  CHECK_FALSE(s.node->reclaim);
   CHECK(s.current == node::status::adopting);
-  CHECK(s.generation == j.cert.generation);
+  CHECK(s.generation == 1);
   REQUIRE(s.certificates.size() == 1);
-  CHECK(s.certificates[0] == j.cert);
+  CHECK(s.certificates[0].cert.serial == j.cert.serial);
+  CHECK_FALSE(s.certificates[0].revoked_at);
+  CHECK(node::current_certificate(s, now)->serial == j.cert.serial);
+  CHECK(node::holds_hardware(s, j.hardware_key));
+  CHECK_FALSE(node::holds_hardware(s, std::string(64, 'b')));
 }
 
-TEST_CASE("node: is adopted once") {
-  auto j = sampler{2}.node_joined();
-  auto s = fold({j});
-  auto events = node::decide(s, node::adopt{now});
-  REQUIRE(events);
-  REQUIRE(events.value().size() == 1);
-  CHECK(std::get<node::adopted>(events.value()[0]) == node::adopted{j.id, now});
-  s = node::evolve(s, events.value()[0]);
-  CHECK(s.current == node::status::adopted);
-  CHECK(s.version == 2);
-  CHECK(node::decide(s, node::adopt{now}).value().empty());
-}
+TEST_CASE(
+    "node: a reclaim is the next generation and ends the older (case 63)") {
+  auto s = joined_at({now});
+  const auto first = s.certificates[0].cert;
+  const auto subject = s.node->answer_subject;
+  sampler random{2};
+  auto again = join_at(random, now + seconds{60});
+  again.id = s.node->id;
+  auto decided = node::decide(s, node::join{again}).value();
+  REQUIRE(decided.size() == 2);
+  auto revoked = all_of<node::certificate_revoked>(decided);
+  REQUIRE(revoked.size() == 1);
+  CHECK(revoked[0].serial == first.serial);
+  CHECK(revoked[0].generation == 1);
+  CHECK(revoked[0].reason == node::revocation::reclaimed);
+  CHECK(revoked[0].answer == node::answer_claim(subject, first.csr_sha256));
+  auto j = all_of<node::joined>(decided).at(0);
+  CHECK(j.reclaim);
+  CHECK(j.cert.generation == 2);
 
-TEST_CASE("node: what is not there or has left is not adopted") {
-  auto missing = node::decide({}, node::adopt{now});
-  REQUIRE(!missing);
-  CHECK(missing.error().code == errc::not_found);
-
-  auto s = fold({sampler{3}.node_joined()});
-  s.current = GENERATE(node::status::cordoned, node::status::retired);
-  auto refused = node::decide(s, node::adopt{now});
-  REQUIRE(!refused);
-  CHECK(refused.error().code == errc::invalid_state);
-  // An event that is in the journal all the same brings nobody back.
-  auto after = node::evolve(s, node::adopted{s.node->id, now});
-  CHECK(after.current == s.current);
-}
-
-TEST_CASE("node: an adoption of nobody changes nothing") {
-  auto s = fold({node::adopted{testing::fixed_id<node_id>(1), now}});
-  CHECK(!s.node);
-  CHECK(s.current == node::status::adopting);
-  CHECK(s.version == 1);
-}
-
-TEST_CASE("node: another join brings the next generation alone") {
-  sampler random{4};
-  auto first = random.node_joined();
-  first.cert.generation = 1;
-  auto second = random.node_joined();
-  second.id = first.id;
-  second.cert.generation = 2;
-  auto s = fold({first, node::adopted{first.id, now}, second});
+  s = fold(decided, s);
   CHECK(s.generation == 2);
   CHECK(s.current == node::status::adopting);
-  REQUIRE(s.certificates.size() == 1);
-  CHECK(s.certificates[0].serial == second.cert.serial);
+  REQUIRE(s.certificates.size() == 2);
+  CHECK(s.certificates[0].revoked_at == again.at);
+  CHECK(live(s, again.at) == 1);
+  CHECK(node::current_certificate(s, again.at)->serial == j.cert.serial);
+}
+
+TEST_CASE("node: certificates that are over are forgotten at the next join") {
+  auto s = joined_at({now, now + seconds{86'099}, now + seconds{86'100}});
+  CHECK(s.generation == 3);
+  REQUIRE(s.certificates.size() == 2);
+  CHECK(s.certificates[0].cert.generation == 2);
+  // Only what is live is revoked: nothing is told of one that is over.
+  sampler random{3};
+  auto late = join_at(random, now + seconds{3 * 86'400});
+  auto decided = node::decide(s, node::join{late}).value();
+  CHECK(all_of<node::certificate_revoked>(decided).empty());
+}
+
+TEST_CASE("node: the moves between the states") {
+  using node::status;
+  auto s = joined_at({now});
+  auto id = s.node->id;
+  enum class what { adopt, cordon, retire, revoke };
+  struct row {
+    status from;
+    what command;
+    std::optional<status> to;  // none: INVALID_STATE
+    std::size_t events;
+  };
+  auto r = GENERATE(row{status::adopting, what::adopt, status::adopted, 1},
+                    row{status::cordoned, what::adopt, status::adopted, 1},
+                    row{status::adopted, what::adopt, status::adopted, 0},
+                    row{status::retired, what::adopt, std::nullopt, 0},
+                    row{status::adopting, what::cordon, status::cordoned, 1},
+                    row{status::adopted, what::cordon, status::cordoned, 1},
+                    row{status::cordoned, what::cordon, status::cordoned, 0},
+                    row{status::retired, what::cordon, std::nullopt, 0},
+                    row{status::adopting, what::retire, std::nullopt, 0},
+                    row{status::adopted, what::retire, std::nullopt, 0},
+                    row{status::cordoned, what::retire, status::retired, 2},
+                    row{status::retired, what::retire, status::retired, 0},
+                    row{status::adopting, what::revoke, status::adopting, 1},
+                    row{status::adopted, what::revoke, status::adopted, 1},
+                    row{status::cordoned, what::revoke, status::cordoned, 1});
+  CAPTURE(node::status_text(r.from), static_cast<int>(r.command));
+  if (r.from == status::adopted)
+    s = fold({node::adopted{id, now}}, s);
+  if (r.from == status::cordoned)
+    s = fold({node::cordoned{id, "", now}}, s);
+  if (r.from == status::retired)
+    s = fold({node::retired{id, "", now, ""}}, s);
+  REQUIRE(s.current == r.from);
+  auto done = r.command == what::adopt ? node::decide(s, node::adopt{now})
+              : r.command == what::cordon
+                  ? node::decide(s, node::cordon{now, "words"})
+              : r.command == what::retire
+                  ? node::decide(s, node::retire{now, "words"})
+                  : node::decide(s, node::revoke_identity{now, "words"});
+  REQUIRE(done.has_value() == r.to.has_value());
+  if (!done) {
+    CHECK(done.error().code == errc::invalid_state);
+    return;
+  }
+  CHECK(done.value().size() == r.events);
+  CHECK(fold(done.value(), s).current == *r.to);
+}
+
+TEST_CASE("node: nothing can be done with one that is not there") {
+  auto missing = [](const auto& done) {
+    REQUIRE(!done);
+    CHECK(done.error().code == errc::not_found);
+  };
+  missing(node::decide({}, node::adopt{now}));
+  missing(node::decide({}, node::cordon{now, ""}));
+  missing(node::decide({}, node::retire{now, ""}));
+  missing(node::decide({}, node::revoke_identity{now, ""}));
+  missing(node::decide({}, node::suspect_clone{now}));
+}
+
+TEST_CASE("node: one that is deleted says to cordon it first") {
+  auto refused = node::decide(joined_at({now}), node::retire{now, ""});
+  REQUIRE(!refused);
+  CHECK_THAT(refused.error().message, Catch::Contains("cordon it first"));
+}
+
+TEST_CASE("node: the end revokes what lives and gives the hardware up") {
+  auto s = fold({node::cordoned{{}, "", now}}, joined_at({now}));
+  auto decided = node::decide(s, node::retire{now, "sold"}).value();
+  auto revoked = all_of<node::certificate_revoked>(decided);
+  REQUIRE(revoked.size() == 1);
+  CHECK(revoked[0].reason == node::revocation::deleted);
+  CHECK(revoked[0].note == "sold");
+  auto retired = all_of<node::retired>(decided);
+  REQUIRE(retired.size() == 1);
+  CHECK(retired[0].reason == "sold");
+  CHECK(retired[0].hardware_key == s.node->hardware_key);
+  auto after = fold(decided, s);
+  CHECK(after.retired_at == now);
+  CHECK(node::current_certificate(after, now) == nullptr);
+  CHECK_FALSE(node::holds_hardware(after, s.node->hardware_key));
+
+  // One that held no hardware gives none up.
+  s.node->hardware_key_trusted = false;
+  decided = node::decide(s, node::retire{now, ""}).value();
+  CHECK(all_of<node::retired>(decided).at(0).hardware_key.empty());
+}
+
+TEST_CASE("node: nothing brings a retired one back") {
+  auto s = fold({node::cordoned{{}, "", now}}, joined_at({now}));
+  s = fold(node::decide(s, node::retire{now, ""}).value(), s);
+  sampler random{4};
+  auto j = join_at(random, now);
+  auto refused = node::decide(s, node::join{j});
+  REQUIRE(!refused);
+  CHECK(refused.error().code == errc::invalid_state);
+  // Nor an event that is in the journal all the same.
+  auto after =
+      fold({j, node::adopted{j.id, now}, node::cordoned{j.id, "", now}}, s);
+  CHECK(after.current == node::status::retired);
+  CHECK(after.generation == s.generation);
+  CHECK(after.version == s.version + 3);
+}
+
+TEST_CASE("node: a reclaim does not lift a cordon") {
+  auto s = fold({node::cordoned{{}, "broken fan", now}}, joined_at({now}));
+  sampler random{5};
+  s = fold(node::decide(s, node::join{join_at(random, now)}).value(), s);
+  CHECK(s.generation == 2);
+  CHECK(s.current == node::status::cordoned);
+  CHECK(s.cordon->reason == "broken fan");
+  s = fold(node::decide(s, node::adopt{now}).value(), s);
+  CHECK(s.current == node::status::adopted);
+  CHECK_FALSE(s.cordon);
+}
+
+TEST_CASE("node: an identity is revoked once") {
+  auto s = joined_at({now});
+  auto decided = node::decide(s, node::revoke_identity{now, "stolen"}).value();
+  auto revoked = all_of<node::certificate_revoked>(decided);
+  REQUIRE(revoked.size() == 1);
+  CHECK(revoked[0].reason == node::revocation::revoked);
+  CHECK(revoked[0].note == "stolen");
+  s = fold(decided, s);
+  CHECK(node::current_certificate(s, now) == nullptr);
+  CHECK(node::decide(s, node::revoke_identity{now, ""}).value().empty());
+  // Nor is one that is over.
+  CHECK(node::decide(joined_at({now}),
+                     node::revoke_identity{now + seconds{86'100}, ""})
+            .value()
+            .empty());
+}
+
+TEST_CASE("node: the third reclaim in ten minutes is one too many (case 68)") {
+  const auto late = now + seconds{599};
+  CHECK_FALSE(node::is_reclaimed_too_often(joined_at({now}), now));
+  CHECK_FALSE(node::is_reclaimed_too_often(joined_at({now, now}), now));
+  auto twice = joined_at({now, now, now});
+  CHECK(node::is_reclaimed_too_often(twice, now));
+  CHECK(node::is_reclaimed_too_often(twice, late));
+  CHECK_FALSE(node::is_reclaimed_too_often(twice, now + seconds{600}));
+  // Each counts for itself.
+  auto spread = joined_at({now, now, now + seconds{300}});
+  CHECK(node::is_reclaimed_too_often(spread, late));
+  CHECK_FALSE(node::is_reclaimed_too_often(spread, now + seconds{600}));
+}
+
+TEST_CASE("node: a clone is told of once in ten minutes (case 68)") {
+  auto s = joined_at({now, now, now});
+  auto told = node::decide(s, node::suspect_clone{now}).value();
+  REQUIRE(told.size() == 1);
+  const auto& event = std::get<node::clone_suspected>(told[0]);
+  CHECK(event.tenant == s.node->tenant);
+  CHECK(event.hardware_key == s.node->hardware_key);
+  s = fold(told, s);
+  CHECK(
+      node::decide(s, node::suspect_clone{now + seconds{599}}).value().empty());
+  CHECK(
+      node::decide(s, node::suspect_clone{now + seconds{600}}).value().size() ==
+      1);
+}
+
+TEST_CASE("node: events of nobody change nothing") {
+  auto id = testing::fixed_id<node_id>(1);
+  auto s = fold({node::adopted{id, now}, node::cordoned{id, "", now},
+                 node::retired{id, "", now, ""}});
+  CHECK(!s.node);
+  CHECK(s.current == node::status::adopting);
+  CHECK(s.version == 3);
 }
 
 TEST_CASE("node: a join takes its claims") {
@@ -105,4 +313,49 @@ TEST_CASE("node: a join takes its claims") {
   want.erase(want.begin());
   CHECK(node::encode(j).effect.claims == want);
   CHECK(node::encode(node::adopted{j.id, now}).effect == moves{});
+}
+
+TEST_CASE("node: whatever is asked of it, at most one generation lives") {
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    sampler random{seed};
+    node::state s;
+    auto when = now;
+    std::int64_t joins = 0;
+    for (int step = 0; step < 30; ++step) {
+      when = when + seconds{static_cast<std::int64_t>(random.below(20'000))};
+      result<std::vector<node::event>> done = std::vector<node::event>{};
+      switch (random.below(6)) {
+        case 0:
+        case 1:
+          done = node::decide(s, node::join{join_at(random, when)});
+          joins += done ? 1 : 0;
+          break;
+        case 2:
+          done = node::decide(s, node::adopt{when});
+          break;
+        case 3:
+          done = node::decide(s, node::cordon{when, ""});
+          break;
+        case 4:
+          done = node::decide(s, node::revoke_identity{when, ""});
+          break;
+        default:
+          // Rarely, or no life is long.
+          if (random.below(4) == 0)
+            done = node::decide(s, node::retire{when, ""});
+      }
+      const auto before = s.current;
+      if (done)
+        s = fold(done.value(), s);
+      CHECK(s.generation == joins);
+      for (const auto& i : s.certificates)
+        CHECK((!node::is_live(i, when) || i.cert.generation == s.generation));
+      CHECK(live(s, when) <= 1);
+      if (before == node::status::retired) {
+        CHECK(s.current == node::status::retired);
+        CHECK(live(s, when) == 0);
+      }
+    }
+  }
 }

@@ -27,6 +27,30 @@ std::vector<envelope> stream_of_writes(const std::string& stream,
   return out;
 }
 
+node::event after_join(sampler& s, const node::joined& j) {
+  switch (s.below(5)) {
+    case 0:
+      return node::cordoned{j.id, s.maybe_text().value_or(""), s.time()};
+    case 1:
+      return node::certificate_revoked{j.id,
+                                       j.tenant,
+                                       j.cert.serial,
+                                       j.cert.generation,
+                                       node::revocation::revoked,
+                                       "",
+                                       s.time(),
+                                       ""};
+    case 2:
+      return node::clone_suspected{j.id, j.tenant, s.hex(), s.time()};
+    case 3:
+      if (s.below(5) == 0)
+        return node::retired{j.id, "", s.time(), j.hardware_key};
+      [[fallthrough]];
+    default:
+      return node::adopted{j.id, s.time()};
+  }
+}
+
 std::vector<event_write> random_node(sampler& s, std::size_t n) {
   std::vector<event_write> out;
   auto joined = s.node_joined();
@@ -34,9 +58,10 @@ std::vector<event_write> random_node(sampler& s, std::size_t n) {
     if (i == 0 || s.below(3) == 0) {
       auto again = s.node_joined();
       again.id = joined.id;
+      joined = again;
       out.push_back(node::encode(again));
     } else {
-      out.push_back(node::encode(node::adopted{joined.id, s.time()}));
+      out.push_back(node::encode(after_join(s, joined)));
     }
   }
   return out;
@@ -123,7 +148,17 @@ TEST_CASE("stream fold: a snapshot holds every field of a state") {
     full.current = static_cast<node::status>(s.below(4));
     full.generation = static_cast<std::int64_t>(s.below(9));
     for (auto n = s.below(4); n > 0; --n)
-      full.certificates.push_back(s.node_joined().cert);
+      full.certificates.push_back(
+          {s.node_joined().cert,
+           s.coin() ? std::optional{s.time()} : std::nullopt});
+    for (auto n = s.below(3); n > 0; --n)
+      full.reclaims.push_back(s.time());
+    if (s.coin())
+      full.clone_suspected_at = s.time();
+    if (s.coin())
+      full.retired_at = s.time();
+    if (s.coin())
+      full.cordon = node::cordoned{j.id, s.text(), s.time()};
     auto read = node::decode_state(node::encode_state(full));
     REQUIRE(read);
     const auto& got = read.value();
@@ -131,6 +166,10 @@ TEST_CASE("stream fold: a snapshot holds every field of a state") {
     CHECK(got.current == full.current);
     CHECK(got.generation == full.generation);
     CHECK(got.certificates == full.certificates);
+    CHECK(got.reclaims == full.reclaims);
+    CHECK(got.clone_suspected_at == full.clone_suspected_at);
+    CHECK(got.retired_at == full.retired_at);
+    CHECK(got.cordon == full.cordon);
     REQUIRE(got.node);
     CHECK(got.node->cert == j.cert);
     CHECK(got.node->claims.macs == j.claims.macs);

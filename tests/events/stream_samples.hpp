@@ -71,18 +71,31 @@ class sampler {
 
   events::join_token::created token_created() {
     namespace jt = events::join_token;
-    return {hashed_id<join_token_id>(),
-            id<tenant_id>(),
-            id<pool_id>(),
-            id<site_id>(),
-            static_cast<jt::role>(below(4)),
-            static_cast<std::int64_t>(1 + below(10'000)),
-            {maybe_text(), maybe_text(), maybe_text(), maybe_text()},
-            coin(),
-            coin() ? std::optional<std::string>{"kubernetes"} : std::nullopt,
-            time(),
-            time(),
-            hex()};
+    auto role = static_cast<jt::role>(below(4));
+    return {
+        hashed_id<join_token_id>(),
+        id<tenant_id>(),
+        role == jt::role::site ? std::nullopt : std::optional{id<pool_id>()},
+        id<site_id>(),
+        role,
+        static_cast<std::int64_t>(1 + below(10'000)),
+        {maybe_text(), maybe_text(), maybe_text(), maybe_text()},
+        coin(),
+        coin() ? std::optional<std::string>{"kubernetes"} : std::nullopt,
+        time(),
+        time(),
+        hex(),
+        coin() ? std::optional{id<node_id>()} : std::nullopt};
+  }
+
+  events::pool::policy pool_policy() {
+    events::pool::policy p;
+    for (auto n = below(3); n > 0; --n)
+      p.join_attestors.push_back(text());
+    p.platform_operated = coin();
+    for (auto n = below(3); n > 0; --n)
+      p.acceptance_checks.push_back(text());
+    return p;
   }
 
   events::node::joined node_joined() {
@@ -95,7 +108,10 @@ class sampler {
     j.reclaim = coin();
     j.hardware_key = coin() ? hex() : "";
     j.hardware_key_trusted = !j.hardware_key.empty() && coin();
+    j.hardware_changed = coin();
     j.node_key = coin() ? "tpm" : "unattested";
+    j.node_trust = static_cast<events::node::trust>(below(3));
+    j.acceptance = coin();
     j.token = hashed_id<join_token_id>().str();
     j.cert.serial = hex(16);
     j.cert.spki_sha256 = hex();

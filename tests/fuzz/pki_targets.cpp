@@ -1,3 +1,4 @@
+#include "base/encoding.hpp"
 #include "pki/certificate.hpp"
 #include "pki/csr.hpp"
 #include "pki/der.hpp"
@@ -110,7 +111,7 @@ void pem(byte_view input) {
 }
 
 // One claim a line: what is left of the claims does not change when it is
-// claimed again.
+// claimed again, or with its parts in another order.
 void hardware(byte_view input) {
   pki::hardware_claims claims;
   auto text = text_of(input);
@@ -130,18 +131,28 @@ void hardware(byte_view input) {
   auto once = pki::normalise(claims);
   auto key = pki::derive_hardware_key(once);
   BC_MUST(key.hex.empty() || key.hex.size() == 64);
+  BC_MUST(!key.trusted || !once.serials.empty() || once.product_uuid ||
+          (!once.macs.empty() && !once.gpu_uuids.empty()));
   pki::hardware_claims left;
   left.product_uuid = once.product_uuid.value_or("");
-  left.macs = once.macs;
-  left.gpu_uuids = once.gpu_uuids;
-  auto twice = pki::normalise(left);
-  BC_MUST(twice.macs == once.macs);
-  BC_MUST(twice.gpu_uuids == once.gpu_uuids);
-  pki::hardware_expectation expect{claims.product_uuid, claims.product_serial,
-                                   std::nullopt, std::nullopt};
-  auto expected = pki::normalise_expectation(expect);
-  if (!expected.bad_field)
-    (void)pki::matches(expected.value, claims);
+  std::string* serials[] = {&left.product_serial, &left.board_serial,
+                            &left.chassis_serial};
+  BC_MUST(once.serials.size() <= std::size(serials));
+  for (std::size_t i = 0; i < once.serials.size(); ++i)
+    *serials[i] = once.serials[i];
+  left.macs = {once.macs.rbegin(), once.macs.rend()};
+  left.gpu_uuids = {once.gpu_uuids.rbegin(), once.gpu_uuids.rend()};
+  BC_MUST(pki::normalise(left) == once);
+  for (const auto& serial : once.serials)
+    BC_MUST(is_utf8(serial));
+  // A placeholder satisfies no expectation.
+  for (const auto* claimed :
+       {&claims.product_serial, &claims.board_serial, &claims.chassis_serial}) {
+    pki::hardware_expectation expect;
+    expect.serial = *claimed;
+    auto expected = pki::normalise_expectation(expect);
+    BC_MUST(!pki::matches(expected.value, once) || !expected.bad_field);
+  }
 }
 
 void names(byte_view input) {

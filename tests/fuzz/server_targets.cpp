@@ -1,5 +1,6 @@
 #include "base/json.hpp"
 #include "daemon/token_input.hpp"
+#include "events/audit.hpp"
 #include "events/bearer.hpp"
 #include "events/catalog.hpp"
 #include "events/checkpoint.hpp"
@@ -47,6 +48,8 @@ void stored_event(byte_view input) {
   if (!fold || !fold->apply(e))
     return;
   (void)fold->state_json(true);
+  // What a stream takes parks no read model.
+  BC_MUST(events::audit_of(e));
   if (auto taken = fold->to_snapshot()) {
     auto other = events::make_stream_fold(e.stream);
     BC_MUST(other->restore(*taken));

@@ -84,6 +84,15 @@ TEST_CASE(
   CHECK(second.headers.at("x-request-id") != answer.headers.at("x-request-id"));
 }
 
+TEST_CASE("routes: an empty x-min-position is no position") {
+  fake_api api;
+  auto handler = make_api_handler(api, {});
+  check_error(ask(handler, "POST", "/api/compute/nodes/list", "{}",
+                  {{"x-min-position", ""}}),
+              400, "INVALID_INPUT");
+  CHECK(api.calls.empty());
+}
+
 TEST_CASE("routes: a request id is ours, whatever the caller sends") {
   fake_api api;
   auto handler = make_api_handler(api, {});
@@ -104,8 +113,8 @@ TEST_CASE("routes: other paths of the API are NOT_FOUND and reach nobody") {
       "/API/compute/nodes/list", "//api/compute/nodes/list",
       "/api/compute/nodes/li-st", "/v1/join", "/healthz/",
       "/api/compute/.well-known/other", "/.well-known/better-compute",
-      "/metrics", "/asyncapi.json", "/api/compute/schemas/events/",
-      "/api/compute/schemas/events/.json",
+      "/metrics", "/asyncapi.json", "/openapi.json",
+      "/api/compute/schemas/events/", "/api/compute/schemas/events/.json",
       "/api/compute/schemas/events/node.joined",
       "/api/compute/schemas/events/pki.initialized.json",
       "/api/compute/schemas/events/../api/events.list.json",
@@ -113,6 +122,25 @@ TEST_CASE("routes: other paths of the API are NOT_FOUND and reach nobody") {
   auto method = GENERATE(as<std::string>{}, "GET", "HEAD", "POST");
   CAPTURE(path, method);
   check_error(ask(handler, method, path), 404, "NOT_FOUND");
+  CHECK(api.calls.empty());
+}
+
+TEST_CASE("routes: the documents are read without a credential") {
+  fake_api api;
+  well_known w;
+  w.version = "1.2.3";
+  auto handler = make_api_handler(api, w);
+  auto name = GENERATE(as<std::string>{}, "openapi", "asyncapi");
+  auto answer = ask(handler, "GET", "/api/compute/" + name + ".json");
+  CHECK(answer.status == 200);
+  auto doc = json::parse_object(answer.body);
+  REQUIRE(doc);
+  CHECK(doc.value().HasMember(name.c_str()));
+  CHECK(json::reader{doc.value()}
+            .object("info")
+            .value()
+            .text("version")
+            .value() == "1.2.3");
   CHECK(api.calls.empty());
 }
 
@@ -132,6 +160,7 @@ TEST_CASE("routes: a known path with another method is 405") {
         "GET, HEAD");
   check(ask(at_api, "POST", "/readyz"), "GET, HEAD");
   check(ask(at_api, "POST", "/api/compute/asyncapi.json"), "GET, HEAD");
+  check(ask(at_api, "POST", "/api/compute/openapi.json"), "GET, HEAD");
   check(ask(at_api, "POST", "/api/compute/schemas/events/node.joined.json"),
         "GET, HEAD");
   check(ask(at_api, "POST", "/api/compute/events/stream"), "GET");

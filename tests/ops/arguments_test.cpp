@@ -1,159 +1,20 @@
 // spec: joining#creating-a-token, DESIGN section 11; CASES 4, 21, 169, 170.
-#include "gateway/http_server.hpp"
-#include "ops/cli/commands.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "base/json.hpp"
+#include "tests/support/cli_shell.hpp"
 
-#include <CLI/CLI.hpp>
-#include <catch2/catch.hpp>
-
-#include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
-#include <mutex>
-#include <sstream>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace fs = std::filesystem;
 using namespace bc;
+using testing::recorder;
+using testing::shell;
+using testing::variable;
 
 namespace {
 
-const std::string secret(43, 's');
-const std::string credential = "bck_" + std::string(26, '0') + "." + secret;
-
-/// An API that answers every call alike and keeps what it was sent.
-class recorder {
- public:
-  recorder(int status, std::string body) {
-    auto started = gateway::http_server::start(
-        {}, [this, status, body = std::move(body)](
-                gateway::http_request request, gateway::respond answer) {
-          {
-            std::scoped_lock lock{mutex_};
-            last_ = std::move(request);
-            ++calls_;
-          }
-          gateway::http_response r;
-          r.status = status;
-          r.body = body;
-          answer(std::move(r));
-        });
-    REQUIRE(started);
-    server_ = std::move(started).value();
-  }
-  ~recorder() { server_->stop(seconds{1}); }
-
-  std::string url() const {
-    return "http://127.0.0.1:" + std::to_string(server_->port());
-  }
-  int calls() {
-    std::scoped_lock lock{mutex_};
-    return calls_;
-  }
-  gateway::http_request last() {
-    std::scoped_lock lock{mutex_};
-    return last_;
-  }
-
- private:
-  std::mutex mutex_;
-  gateway::http_request last_;
-  int calls_ = 0;
-  std::unique_ptr<gateway::http_server> server_;
-};
-
-struct ended {
-  int exit_code;
-  std::string out;
-  std::string err;
-};
-
-/// A descriptor whose output goes to a file meanwhile.
-class captured {
- public:
-  captured(int fd, std::string file) : fd_(fd), file_(std::move(file)) {
-    std::cout.flush();
-    std::fflush(nullptr);
-    kept_ = ::dup(fd_);
-    FILE* f = std::fopen(file_.c_str(), "w");
-    REQUIRE(f);
-    ::dup2(::fileno(f), fd_);
-    std::fclose(f);
-  }
-  std::string end() {
-    std::cout.flush();
-    std::fflush(nullptr);
-    ::dup2(kept_, fd_);
-    ::close(kept_);
-    std::stringstream text;
-    text << std::ifstream{file_}.rdbuf();
-    return text.str();
-  }
-
- private:
-  int fd_, kept_ = -1;
-  std::string file_;
-};
-
-/// A variable of the environment, for a while.
-class variable {
- public:
-  variable(const char* name, const std::string& value) : name_(name) {
-    ::setenv(name_, value.c_str(), 1);
-  }
-  variable(const variable&) = delete;
-  variable& operator=(const variable&) = delete;
-  ~variable() { ::unsetenv(name_); }
-
- private:
-  const char* name_;
-};
-
-class shell {
- public:
-  explicit shell(const std::string& url) : url_(url) {
-    ::setenv("BETTER_COMPUTE_CREDENTIAL", credential.c_str(), 1);
-  }
-  ~shell() {
-    ::unsetenv("BETTER_COMPUTE_CREDENTIAL");
-    ::unsetenv("BETTER_COMPUTE_CREDENTIAL_FILE");
-  }
-
-  /// With the options of a command that talks to the server.
-  ended run(std::vector<std::string> words) const {
-    if (words.front() != "pki")
-      for (const auto& more : {std::string{"--tenant"}, std::string{"ten_x"},
-                               std::string{"--url"}, url_})
-        words.push_back(more);
-    return run_alone(std::move(words));
-  }
-
-  ended run_alone(std::vector<std::string> words) const {
-    cli::context ctx;
-    CLI::App app{"", "better-compute"};
-    app.require_subcommand(1);
-    cli::add_commands(app, ctx);
-    captured out{STDOUT_FILENO, folder + "/out"};
-    captured err{STDERR_FILENO, folder + "/err"};
-    std::reverse(words.begin(), words.end());
-    try {
-      app.parse(words);
-    } catch (const CLI::ParseError& e) {
-      cli::report_arguments(ctx, app, e);
-    }
-    auto err_text = err.end();
-    return {ctx.exit_code, out.end(), err_text};
-  }
-
-  temporary_folder own_;
-  std::string folder = own_.path();
-
- private:
-  std::string url_;
-};
+const std::string& secret = testing::cli_secret;
+const std::string& credential = testing::cli_credential;
 
 std::vector<std::string> create(std::vector<std::string> more = {}) {
   std::vector<std::string> words{"join-tokens", "create", "--pool", "pool_x",
@@ -221,7 +82,7 @@ TEST_CASE("arguments: keys go to the store that a flag names",
              : std::vector<std::string>{"--name", "a.example.com", "--out-dir",
                                         sh.folder + "/gateway"})
       words.push_back(more);
-    auto got = sh.run(words);
+    auto got = sh.run_alone(words);
     CHECK(got.exit_code == cli::refused);
     CHECK(got.err.find("flag.db") != std::string::npos);
     CHECK(got.err.find("environment.db") == std::string::npos);
@@ -233,7 +94,7 @@ TEST_CASE("arguments: a command that is not there is named",
   shell sh{"http://127.0.0.1:1"};
   for (const auto& words : std::vector<std::vector<std::string>>{
            {"frob"}, {"pki", "frob"}, {"nodes", "frob"}}) {
-    auto got = sh.run(words);
+    auto got = sh.run_alone(words);
     CHECK(got.exit_code == cli::usage);
     CHECK(got.err.find("unexpected argument frob") != std::string::npos);
   }
@@ -327,7 +188,7 @@ TEST_CASE("arguments: pki without its secret is a usage error each time",
            {"pki", "issue-gateway", "--name", "gw.example.com", "--out-dir",
             bundle + ".gateway"}}) {
     words.insert(words.end(), {"--bundle", bundle});
-    auto got = sh.run(words);
+    auto got = sh.run_alone(words);
     CHECK(got.exit_code == cli::usage);
     CHECK(got.err.find("BETTER_COMPUTE_SECRET") != std::string::npos);
   }
@@ -340,17 +201,17 @@ TEST_CASE("arguments: issue-gateway leaves every file or none, and says so",
   auto bundle = sh.folder + "/bundle";
   auto made = sh.folder + "/gateway";
   ::setenv("BETTER_COMPUTE_SECRET", "0123456789abcdef", 1);
-  REQUIRE(
-      sh.run({"pki", "init", "--trust-domain", "a.example", "--bundle", bundle})
-          .exit_code == cli::done);
+  REQUIRE(sh.run_alone({"pki", "init", "--trust-domain", "a.example",
+                        "--bundle", bundle})
+              .exit_code == cli::done);
   std::vector<std::string> issue{
       "pki",  "issue-gateway", "--name", "gw.example.com", "--bundle",
       bundle, "--out-dir",     made,     "--output",       "json"};
   std::ofstream{made} << "mine";
-  CHECK(sh.run(issue).exit_code == cli::refused);
+  CHECK(sh.run_alone(issue).exit_code == cli::refused);
   CHECK(fs::is_regular_file(made));
   fs::remove(made);
-  auto got = sh.run(issue);
+  auto got = sh.run_alone(issue);
   CHECK(got.exit_code == cli::done);
   auto said = json::parse_object(got.out);
   REQUIRE(said);
@@ -364,7 +225,7 @@ TEST_CASE("arguments: issue-gateway leaves every file or none, and says so",
   }
   CHECK(fs::status(made).permissions() == fs::perms::owner_all);
   ::setenv("BETTER_COMPUTE_SECRET", "0123456789abcdeX", 1);
-  auto wrong = sh.run({"pki", "show", "--bundle", bundle});
+  auto wrong = sh.run_alone({"pki", "show", "--bundle", bundle});
   CHECK(wrong.exit_code == cli::refused);
   CHECK(wrong.err.find("does not open") != std::string::npos);
   ::unsetenv("BETTER_COMPUTE_SECRET");

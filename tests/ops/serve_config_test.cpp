@@ -260,6 +260,10 @@ TEST_CASE("serve: settings that do not go together are refused", "[ops]") {
         std::string::npos);
   refused([](auto& c) { c.gateway_url = "http://join.example.com"; });
   refused([](auto& c) { c.gateway_server_name = "join.example.com"; });
+  CHECK(refused([](auto& c) {
+          c.hardware_placeholder_uuids = {
+              "30343536-3138-5a43-3231-313130325a47", "3034-3536"};
+        }) == "hardware.placeholder_uuids: '3034-3536' is no UUID");
   refused([](auto& c) { c.kafka_properties["linger.ms"] = "5"; });
   refused([](auto& c) {
     c.kafka_brokers = "a:1";

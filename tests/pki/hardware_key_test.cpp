@@ -1,12 +1,10 @@
 // spec: ATTESTATION section 5; CASES areas HW and MAC; joining#binding-a-token
-#include "pki/hardware_key.hpp"
+#include "tests/pki/hardware_support.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <fstream>
-#include <sstream>
-
 using namespace bc::pki;
+using namespace bc::pki::testing;
 
 namespace {
 
@@ -14,29 +12,6 @@ const std::string uuid_a = "6f9619ff-8b86-d011-b42d-00cf4fc964ff";
 const std::string uuid_b = "7a1029ee-1b2c-4d3e-9f00-aabbccddeeff";
 const std::string mac_a = "3c:ec:ef:00:00:01";
 const std::string mac_b = "3c:ec:ef:00:00:02";
-
-hardware_claims claims(std::string uuid, std::string serial,
-                       std::vector<std::string> macs = {}) {
-  hardware_claims c;
-  c.product_uuid = std::move(uuid);
-  c.product_serial = std::move(serial);
-  c.macs = std::move(macs);
-  return c;
-}
-
-hardware_key key_of(const hardware_claims& c) {
-  return derive_hardware_key(normalise(c));
-}
-
-bool serial_survives(const std::string& serial) {
-  return !normalise(claims("", serial)).serials.empty();
-}
-bool uuid_survives(const std::string& uuid) {
-  return normalise(claims(uuid, "")).product_uuid.has_value();
-}
-bool mac_survives(const std::string& mac) {
-  return !normalise(claims("", "", {mac})).macs.empty();
-}
 
 std::string cased(std::string text, int (*fold)(int)) {
   for (char& c : text)
@@ -76,10 +51,8 @@ struct listed {
 };
 
 std::vector<listed> read_list() {
-  std::ifstream in{std::string{BC_SOURCE_DIR} +
-                   "/tests/pki/dmi_placeholders.txt"};
   std::vector<listed> out;
-  for (std::string line; std::getline(in, line);) {
+  for (const auto& line : lines_of("dmi_placeholders.txt")) {
     auto first = line.find('\t'), last = line.rfind('\t');
     REQUIRE(first != std::string::npos);
     out.push_back({line.substr(0, first), line.substr(last + 1)});
@@ -276,6 +249,20 @@ TEST_CASE(
       auto box = claims(uuid, "", {"94:DE:80:00:00:01"});
       CHECK_FALSE(key_of(box).trusted);
       box.macs = {mac_a};
+      CHECK(key_of(box).trusted);
+    }
+  }
+  SECTION("a serial of its digits, in either order") {
+    for (const char* serial : {"9C113CECEF12AA07", "3C:EC:EF:12:AA:07",
+                               "7B3E0C521F4A", "520C3E7B4A1F"}) {
+      INFO(serial);
+      auto box = claims("7b3e0c52-1f4a-4b8d-9c11-3cecef12aa07", serial);
+      CHECK(normalise(box).serials.size() == 1);
+      CHECK_FALSE(key_of(box).trusted);
+      box.macs = {mac_a};
+      CHECK(key_of(box).trusted);
+      box.board_serial = "USE2200001";
+      box.macs.clear();
       CHECK(key_of(box).trusted);
     }
   }

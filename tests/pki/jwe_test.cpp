@@ -244,6 +244,21 @@ TEST_CASE("jwe: no bit of a seal can be changed") {
   }
 }
 
+TEST_CASE("jwe: a seal that binds claims opens for these alone") {
+  const auto claims = sha256(as_bytes("claims"));
+  auto seal = seal_token(recipient().pub(), token, {csr_a, claims}, noon);
+  CHECK(open_seal(recipient(), seal, {csr_a, claims}, noon));
+  for (const auto& other : {seal_binding{csr_a}, seal_binding{csr_a, csr_b},
+                            seal_binding{csr_a, csr_a}}) {
+    auto opened = open_seal(recipient(), seal, other, noon);
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().detail == "claims are another request's");
+  }
+  // One that binds none is what the protocol asks for at least.
+  auto plain = seal_token(recipient().pub(), token, csr_a, noon);
+  CHECK(open_seal(recipient(), plain, {csr_a, claims}, noon));
+}
+
 TEST_CASE("jwe: a seal for another CSR is refused (case 82)") {
   craft c;
   CHECK(refusal(c.seal(), csr_b) == "csr is another request's");

@@ -1,4 +1,5 @@
 // The read models in Postgres answer as those in SQLite do, and by an index.
+#include "projections/audit_query_texts.hpp"
 #include "projections/queries.hpp"
 #include "projections/query_texts.hpp"
 #include "tests/postgres/read_models.hpp"
@@ -9,8 +10,8 @@ namespace bc::testing {
 using read_model_store = followed_store;
 }
 
+#include "tests/projections/directory_cases.hpp"
 #include "tests/projections/projector_cases.hpp"
-#include "tests/projections/query_cases.hpp"
 
 using namespace bc;
 using namespace bc::testing;
@@ -28,6 +29,14 @@ insert into sites select 'site_' || lpad(i::text, 6, '0'),
 insert into pools select 'pool_' || lpad(i::text, 6, '0'),
   'ten_' || lpad((i % 7)::text, 6, '0'), 'site_000001', 'x', 'bcd', i
   from generate_series(1, 5000) i;
+insert into tenant_access select id || ' ' || who, who, 'site', id
+  from (select id, case when kind = 'shared' then '*' else owner end as who
+  from sites) s;
+insert into tenant_access select id || ' ' || tenant, tenant, 'pool', id
+  from pools;
+insert into tenant_access select 'node_' || lpad(i::text, 6, '0') ||
+  ' ten_000001', 'ten_000001', 'node', 'node_' || lpad(i::text, 6, '0')
+  from generate_series(1, 10000) i;
 insert into join_tokens (id, tenant, pool, site, role, max_uses, uses_left,
   allow_reclaim, created_at, expires_at, revoked_at, lapsed)
   select 'jt_' || lpad(i::text, 6, '0'), 'ten_000001',
@@ -40,6 +49,14 @@ insert into nodes select 'node_' || lpad(i::text, 6, '0'), 'ten_000001',
   from generate_series(1, 10000) i;
 insert into node_certs select 'serial' || i, 'node_' || lpad(i::text, 6, '0'),
   'node', 1, 'aa', i, i, null, 'der' from generate_series(1, 10000) i;
+update nodes set status = 'cordoned' where right(id, 2) = '07';
+update nodes set status = 'retired', retired_at = 1 where right(id, 1) = '3';
+insert into audit select lpad(i::text, 15, '0') || '-' ||
+  lpad(i::text, 20, '0'), i, 'ten_000001', i,
+  case when i % 50 = 0 then 'alice' else 'machine' end,
+  case when i % 50 = 0 then 'compute:nodes:cordon' else 'node.joined' end,
+  'compute-node/node_' || lpad(i::text, 6, '0'), 'node.joined',
+  'req-' || i, '{}' from generate_series(1, 10000) i;
 insert into credentials select 'cred_' || lpad(i::text, 6, '0'),
   'ten_' || lpad((i % 7)::text, 6, '0'), 'x', '[]', i, null
   from generate_series(1, 5000) i;
@@ -49,12 +66,29 @@ analyze)";
 std::vector<std::string> arguments_of(std::string_view query) {
   if (query == projections::query::tenants)
     return {"''", "201"};
+  if (query == projections::query::sites)
+    return {"'ten_000001'", "''", "201", "0"};
   if (query == projections::query::all_tokens)
     return {"'ten_000001'", "'pool_000001'", "''", "201"};
   if (query == projections::query::live_tokens)
     return {"'ten_000001'", "'pool_000001'", "''", "201", "1500"};
+  if (query == projections::query::nodes_of_tenant)
+    return {"'ten_000001'", "''", "201", "''"};
   if (query == projections::query::nodes_of_pool)
-    return {"'ten_000001'", "''", "201", "'pool_000001'"};
+    return {"'ten_000001'", "''", "201", "'pool_000001'", "''", "''"};
+  if (query == projections::query::nodes_of_site)
+    return {"'ten_000001'", "''", "201", "'site_000001'", "''"};
+  if (query == projections::query::nodes_of_status)
+    return {"'ten_000001'", "''", "201", "'cordoned'", "''", "''"};
+  if (query.find("from audit") != query.npos)
+    return {"'ten_000001'",
+            "''",
+            "'~'",
+            "201",
+            "'compute:nodes:cordon'",
+            "'compute-node/node_000050'",
+            "'alice'",
+            "'req-50'"};
   if (query == projections::query::one_node ||
       query == projections::query::certificates)
     return {"'ten_000001'", "'node_000007'"};
@@ -95,7 +129,11 @@ TEST_CASE("queries: none scans a table or sorts, on Postgres", "[postgres]") {
   std::string mode = GENERATE("force_custom_plan", "force_generic_plan");
   REQUIRE(db->execute("set plan_cache_mode = " + mode));
   int n = 0;
-  for (auto query : projections::query::all) {
+  std::vector<std::string_view> queries{std::begin(projections::query::all),
+                                        std::end(projections::query::all)};
+  queries.insert(queries.end(), std::begin(projections::query::all_of_audit),
+                 std::end(projections::query::all_of_audit));
+  for (auto query : queries) {
     auto steps = plan_of(*db, query, "p" + std::to_string(n++));
     INFO(mode << ": " << query << "\n" << steps);
     CHECK(steps.find("Index") != std::string::npos);

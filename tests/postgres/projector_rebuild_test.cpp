@@ -145,6 +145,45 @@ TEST_CASE("rebuild: a stream that can be applied now is parked no more",
         stream_of(bad.id) + " 6");
 }
 
+TEST_CASE("rebuild: a store from before the audit is brought to it",
+          "[postgres]") {
+  postgres_store f;
+  f.random_history(80);
+  f.models.follow(*f.store);
+  f.models.settle(*f.store);
+  f.models.tailers.clear();
+  auto sum = f.models.checksum();
+  auto layout = layout_of(f.models);
+  run_script(f.models.schema.url(),
+             "drop table audit; drop table refused_joins;"
+             "alter table nodes drop column trust, drop column acceptance,"
+             " drop column cordoned_at, drop column cordon_reason,"
+             " drop column retired_at, drop column clone_suspected_at;"
+             "drop index if exists nodes_by_site;"
+             "alter table node_certs drop column revoked_for;"
+             "delete from schema_version where version > 3");
+  REQUIRE(events::migrate_postgres(f.models.schema.url()));
+  CHECK(layout_of(f.models) == layout);
+  CHECK(ask(f.models.schema.url(), "select count(*) from nodes") == "0");
+
+  SECTION("at once, by migrate") {
+    auto db = postgres::connection::open(f.models.schema.url(),
+                                         postgres::patience::endless);
+    REQUIRE(db);
+    REQUIRE(projections::renew(*db.value(), *f.store));
+    CHECK(f.models.checksum() == sum);
+    // Again there is nothing to do.
+    run_script(f.models.schema.url(), "delete from audit");
+    REQUIRE(projections::renew(*db.value(), *f.store));
+    CHECK(ask(f.models.schema.url(), "select count(*) from audit") == "0");
+  }
+  SECTION("by whoever follows the journal, where migrate was cut off") {
+    f.models.follow(*f.store);
+    f.models.settle(*f.store);
+    CHECK(f.models.checksum() == sum);
+  }
+}
+
 TEST_CASE("rebuild: two at once are not", "[postgres]") {
   postgres_store f;
   f.random_history(5);

@@ -26,7 +26,8 @@ class history {
   void append(std::vector<events::stream_write> writes) {
     events::batch b;
     b.id = random.id<batch_id>();
-    b.actor = "system";
+    b.actor = actor;
+    b.correlation = correlation;
     b.writes = std::move(writes);
     auto outcomes = store->append({&b, 1});
     REQUIRE(outcomes);
@@ -42,11 +43,38 @@ class history {
   }
 
   site_id add_site(const tenant_id& owner,
-                   events::site::kind kind = events::site::kind::dedicated) {
-    events::site::created c{random.id<site_id>(), owner, random.hex(4), kind,
-                            time.now()};
+                   events::site::kind kind = events::site::kind::custom,
+                   std::optional<tenant_id> dedicated_to = std::nullopt) {
+    events::site::created c{random.id<site_id>(), owner,
+                            random.hex(4),        kind,
+                            time.now(),           dedicated_to};
     append({on(stream_of(c.id), owner, {events::site::encode(c)})});
     return c.id;
+  }
+
+  /// What the site's, pool's or token's stream decides.
+  template <class State, class Id, class Decode, class Command>
+  void decide_on_stream(const Id& id, const tenant_id& owner, Decode decode,
+                        const Command& c) {
+    State s;
+    auto all = store->read_stream(stream_of(id), 0, 1000);
+    REQUIRE(all);
+    for (const auto& e : all.value())
+      s = evolve(std::move(s), decode(e).value());
+    auto decided = decide(s, c);
+    REQUIRE(decided);
+    for (const auto& e : decided.value())
+      append({on(stream_of(id), owner, {encode(e)})});
+  }
+  template <class Command>
+  void change_site(const site_id& id, const tenant_id& owner,
+                   const Command& c) {
+    decide_on_stream<events::site::state>(id, owner, events::site::decode, c);
+  }
+  template <class Command>
+  void change_pool(const pool_id& id, const tenant_id& owner,
+                   const Command& c) {
+    decide_on_stream<events::pool::state>(id, owner, events::pool::decode, c);
   }
 
   pool_id add_pool(const tenant_id& tenant, const site_id& site) {
@@ -75,6 +103,8 @@ class history {
 
   void revoke(const events::join_token::created& t) {
     events::join_token::revoked r{t.id, t.pool, time.now()};
+    if (t.token_role == events::join_token::role::site)
+      r.site = t.site;
     append({on(stream_of(t.id), t.tenant, {events::join_token::encode(r)})});
   }
 
@@ -98,6 +128,7 @@ class history {
     j.pool = t.pool;
     j.site = t.site;
     j.token = t.id.str();
+    j.reclaim = false;
     j.cert.generation = 1;
     j.at = time.now();
     j.cert.not_after = time.now() + seconds{86'100};
@@ -113,6 +144,86 @@ class history {
             {events::node::encode(events::node::adopted{j.id, time.now()})})});
   }
 
+  events::node::state node_state(const node_id& id) {
+    events::node::state s;
+    auto all = store->read_stream(stream_of(id), 0, 1000);
+    REQUIRE(all);
+    for (const auto& e : all.value()) {
+      auto decoded = events::node::decode(e);
+      REQUIRE(decoded);
+      s = evolve(std::move(s), decoded.value());
+    }
+    return s;
+  }
+
+  /// What the node's stream decides; false when that is nothing.
+  template <class Command>
+  bool decide_on(const events::node::joined& j, const Command& c) {
+    auto decided = decide(node_state(j.id), c);
+    if (!decided || decided.value().empty())
+      return false;
+    std::vector<events::event_write> written;
+    for (const auto& e : decided.value())
+      written.push_back(events::node::encode(e));
+    append({on(stream_of(j.id), j.tenant, std::move(written))});
+    return true;
+  }
+
+  /// The machine comes back with a new key.
+  bool reclaim(const events::node::joined& j) {
+    auto again = random.node_joined();
+    again.id = j.id;
+    again.tenant = j.tenant;
+    again.site = j.site;
+    again.pool = j.pool;
+    again.hardware_key = j.hardware_key;
+    again.hardware_key_trusted = j.hardware_key_trusted;
+    again.acceptance = j.acceptance;
+    again.at = time.now();
+    again.cert.not_after = time.now() + seconds{86'100};
+    return decide_on(j, events::node::join{again});
+  }
+
+  /// Something that an operator or the machine may do to its node.
+  void change(const events::node::joined& j) {
+    switch (random.below(6)) {
+      case 0:
+        return void(decide_on(j, events::node::cordon{time.now(), "noisy"}));
+      case 1:
+        return void(decide_on(j, events::node::adopt{time.now()}));
+      case 2:
+        return void(decide_on(j, events::node::retire{time.now(), ""}));
+      case 3:
+        return void(
+            decide_on(j, events::node::revoke_identity{time.now(), ""}));
+      case 4:
+        return void(decide_on(j, events::node::suspect_clone{time.now()}));
+      default:
+        return void(reclaim(j));
+    }
+  }
+
+  /// Something that an owner may do to its sites and pools; what ends is
+  /// another site, and another pool.
+  void change_directory(const tenant_id& owner, const site_id& site,
+                        const pool_id& pool) {
+    change_site(site, owner,
+                events::site::update{random.hex(4), std::nullopt, time.now()});
+    auto served = add_site(owner, events::site::kind::dedicated, add_tenant());
+    change_site(served, owner,
+                events::site::update{std::nullopt, add_tenant(), time.now()});
+    if (random.coin())
+      change_site(served, owner, events::site::remove{time.now()});
+    events::pool::policy rules;
+    rules.join_attestors = {"tpm"};
+    rules.platform_operated = random.coin();
+    change_pool(
+        pool, owner,
+        events::pool::update{random.hex(4), std::nullopt, rules, time.now()});
+    change_pool(add_pool(owner, site), owner,
+                events::pool::archive{time.now()});
+  }
+
   /// Many events of every kind, with time passing.
   void random_history(int steps) {
     std::vector<events::join_token::created> open_tokens;
@@ -121,13 +232,17 @@ class history {
     auto pool = add_pool(tenant, site);
     for (int i = 0; i < steps; ++i) {
       time.advance(seconds{static_cast<std::int64_t>(random.below(120))});
+      actor = random.coin() ? "alice" : "machine";
+      correlation = "req-" + random.hex(4);
       switch (random.below(10)) {
         case 0:
           tenant = add_tenant();
           if (auto c = add_credential(tenant); random.coin())
             revoke(c);
-          site = add_site(tenant, events::site::kind::shared);
+          site = add_site(tenant,
+                          static_cast<events::site::kind>(random.below(3)));
           pool = add_pool(tenant, site);
+          change_directory(tenant, site, pool);
           break;
         case 1:
         case 2:
@@ -149,11 +264,16 @@ class history {
               open_tokens.pop_back();
             if (random.coin())
               adopt(j);
+            for (auto n = random.below(4); n > 0; --n)
+              change(j);
           }
       }
     }
   }
 
+  /// In whose name events are appended, and for which request.
+  std::string actor = "system";
+  std::string correlation = "req-0";
   sampler random{static_cast<unsigned>(Catch::rngSeed() + 1)};
   manual_clock time{at("2026-11-29T12:00:00Z")};
   std::unique_ptr<events::journal> store;

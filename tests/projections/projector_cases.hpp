@@ -77,31 +77,119 @@ TEST_CASE("projector: a join shows in every table it touches") {
   CHECK(all.value().items.at(0).revoked_at == f.time.now());
 }
 
-TEST_CASE("projector: another join of a node revokes what it had") {
+TEST_CASE("projector: a reclaim revokes what the node had") {
   read_model_store f;
   auto tenant = f.add_tenant();
   auto site = f.add_site(tenant);
   auto token = f.add_token(tenant, f.add_pool(tenant, site), site, 2);
   auto first = f.join(token);
   f.adopt(first);
-  auto second = f.random.node_joined();
-  second.id = first.id;
-  second.tenant = tenant;
-  second.cert.generation = 2;
-  second.at = f.time.now() + seconds{9};
-  f.append({f.on(stream_of(first.id), tenant, {ev::node::encode(second)})});
+  f.time.advance(seconds{9});
+  REQUIRE(f.reclaim(first));
 
   auto q = f.queries();
   auto n = q->get_node(tenant.str(), first.id.str());
   CHECK(n.value()->generation == 2);
   CHECK(n.value()->status == "adopting");
   CHECK(n.value()->adopted_at == std::nullopt);
-  CHECK(n.value()->certificate->serial == second.cert.serial);
+  CHECK(n.value()->certificate->serial != first.cert.serial);
   auto certs = q->list_certificates(tenant.str(), first.id.str());
   REQUIRE(certs.value().size() == 2);
-  for (const auto& c : certs.value())
-    CHECK(c.revoked_at ==
-          (c.generation == 1 ? std::optional{second.at} : std::nullopt));
+  for (const auto& c : certs.value()) {
+    bool old = c.generation == 1;
+    CHECK(c.revoked_at == (old ? std::optional{f.time.now()} : std::nullopt));
+    CHECK(c.revoked_for ==
+          (old ? std::optional<std::string>{"reclaimed"} : std::nullopt));
+  }
+}
+
+TEST_CASE("projector: what operators decide on a node") {
+  read_model_store f;
+  auto tenant = f.add_tenant();
+  auto site = f.add_site(tenant);
+  auto token = f.add_token(tenant, f.add_pool(tenant, site), site, 2);
+  auto j = f.join(token);
+  auto other = f.join(token);
+  auto node = [&] {
+    auto found = f.queries()->get_node(tenant.str(), j.id.str());
+    REQUIRE(found);
+    REQUIRE(found.value());
+    return *found.value();
+  };
+  CHECK(node().trust == ev::node::trust_text(j.node_trust));
+  CHECK(node().acceptance == j.acceptance);
+  f.time.advance(seconds{1});
+  auto cordoned_at = f.time.now();
+  REQUIRE(f.decide_on(j, ev::node::cordon{cordoned_at, "smoke"}));
+  CHECK(node().status == "cordoned");
+  CHECK(node().cordoned_at == cordoned_at);
+  CHECK(node().cordon_reason == "smoke");
+  f.time.advance(seconds{1});
+  REQUIRE(f.decide_on(j, ev::node::suspect_clone{f.time.now()}));
+  CHECK(node().clone_suspected_at == f.time.now());
+  // A token does not lift an operator's word.
+  REQUIRE(f.reclaim(j));
+  CHECK(node().status == "cordoned");
+  CHECK(node().cordoned_at == cordoned_at);
+  REQUIRE(f.decide_on(j, ev::node::adopt{f.time.now()}));
+  CHECK(node().status == "adopted");
+  CHECK(node().adopted_at == f.time.now());
+  CHECK(node().cordoned_at == std::nullopt);
+  CHECK(node().cordon_reason == std::nullopt);
+  REQUIRE(f.decide_on(j, ev::node::revoke_identity{f.time.now(), "stolen"}));
+  CHECK(node().certificate->revoked_at == f.time.now());
+  CHECK(node().certificate->revoked_for == "revoked");
+  REQUIRE(f.decide_on(j, ev::node::cordon{f.time.now(), ""}));
+  CHECK(node().cordon_reason == std::nullopt);
+  REQUIRE(f.decide_on(j, ev::node::retire{f.time.now(), "sold"}));
+  CHECK(node().status == "retired");
+  CHECK(node().retired_at == f.time.now());
+  CHECK(node().cordoned_at == std::nullopt);
+
+  auto untouched = f.queries()->get_node(tenant.str(), other.id.str());
+  CHECK(untouched.value()->status == "adopting");
+  CHECK(untouched.value()->certificate->revoked_at == std::nullopt);
+}
+
+TEST_CASE("projector: each decision has its row in the audit") {
+  read_model_store f;
+  auto tenant = f.add_tenant();
+  auto site = f.add_site(tenant);
+  auto token = f.add_token(tenant, f.add_pool(tenant, site), site, 2);
+  f.actor = "machine";
+  f.correlation = "req-join";
+  auto j = f.join(token);
+  f.actor = "system";
+  f.adopt(j);
+  f.actor = "alice";
+  f.correlation = "req-cordon";
+  f.time.advance(seconds{1});
+  REQUIRE(f.decide_on(j, ev::node::cordon{f.time.now(), "smoke"}));
+  REQUIRE(f.decide_on(j, ev::node::retire{f.time.now(), ""}));
+
+  projections::audit_filter which;
+  which.tenant = tenant.str();
+  which.resource = "compute-node/" + j.id.str();
+  auto rows = f.queries()->list_audit(which, "", 10);
+  REQUIRE(rows);
+  std::vector<std::string> actions;
+  for (const auto& row : rows.value().items)
+    actions.push_back(row.action);
+  CHECK(actions == std::vector<std::string>{"node.joined",
+                                            "compute:nodes:cordon",
+                                            "compute:nodes:delete"});
+  const auto& joined = rows.value().items.at(0);
+  CHECK(joined.tenant == tenant.str());
+  CHECK(joined.principal == "machine");
+  CHECK(joined.correlation == "req-join");
+  CHECK(joined.event == "node.joined");
+  CHECK(joined.details.find(j.cert.serial) != std::string::npos);
+  const auto& cordon = rows.value().items.at(1);
+  CHECK(cordon.principal == "alice");
+  CHECK(cordon.correlation == "req-cordon");
+  CHECK(cordon.at == f.time.now());
+  CHECK(cordon.position > joined.position);
+  CHECK(cordon.details.find("smoke") != std::string::npos);
 }
 
 }  // namespace bc::testing

@@ -108,6 +108,8 @@ TEST_CASE("projector: opening makes a table that is missing, with its rows") {
        {"drop table credentials", "drop table projection_checkpoint",
         "drop table nodes; drop table node_certs",
         "drop table pools; create table pools (id text)",
+        "drop table tenant_access",
+        "alter table sites drop column dedicated_to",
         "update projection_checkpoint set position = position + 1"}) {
     INFO(damage);
     REQUIRE(f.connect()->execute(damage));
@@ -118,6 +120,23 @@ TEST_CASE("projector: opening makes a table that is missing, with its rows") {
   f.open();
   f.add_tenant();
   CHECK(f.checksum() != sum);
+}
+
+TEST_CASE("projector: a store without events takes this program's tables") {
+  store_fixture f;
+  auto sum = f.checksum();
+  for (auto damage :
+       {"drop table tenant_access", "drop table projection_checkpoint",
+        "alter table sites drop column dedicated_to",
+        "update projection_checkpoint set position = 7"}) {
+    INFO(damage);
+    f.close();
+    REQUIRE(f.connect()->execute(damage));
+    f.open();
+    CHECK(f.checksum() == sum);
+  }
+  f.add_site(f.add_tenant());
+  CHECK(ask(*f.connect(), "select count(*) from tenant_access") == "1");
 }
 
 TEST_CASE("projector: opening catches up with what came without it") {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "events/audit.hpp"
 #include "projections/queries.hpp"
 
 #include <catch2/catch.hpp>
@@ -83,7 +84,7 @@ TEST_CASE("queries: nodes of a tenant, and of one pool") {
     std::sort(first_pool.begin(), first_pool.end());
     auto list = [&](std::string_view pool) {
       return walk(3, [&](std::string_view after, int n) {
-        return q->list_nodes(tenant.str(), pool, after, n);
+        return q->list_nodes({tenant.str(), std::string{pool}}, after, n);
       });
     };
     CHECK(list("") == all);
@@ -142,16 +143,16 @@ TEST_CASE("queries: nothing of another tenant is seen") {
   std::sort(sites.begin(), sites.end());
   for (int limit : {1, 2, 3, 10})
     CHECK(walk(limit, [&](std::string_view after, int n) {
-            return q->list_sites(mine.str(), after, n);
+            return q->list_sites(mine.str(), false, after, n);
           }) == sites);
 
-  CHECK(q->list_pools(mine.str(), "", 10).value().items.empty());
-  CHECK(q->list_pools(theirs.str(), "", 10).value().items.size() == 1);
+  CHECK(q->list_pools(mine.str(), true, "", 10).value().items.empty());
+  CHECK(q->list_pools(theirs.str(), true, "", 10).value().items.size() == 1);
   CHECK(q->list_join_tokens(mine.str(), pool.str(), true, f.time.now(), "", 10)
             .value()
             .items.empty());
-  CHECK(q->list_nodes(mine.str(), "", "", 10).value().items.empty());
-  CHECK(q->list_nodes(mine.str(), pool.str(), "", 10).value().items.empty());
+  CHECK(q->list_nodes({mine.str()}, "", 10).value().items.empty());
+  CHECK(q->list_nodes({mine.str(), pool.str()}, "", 10).value().items.empty());
   CHECK(!q->get_node(mine.str(), j.id.str()).value());
   CHECK(q->list_certificates(mine.str(), j.id.str()).value().empty());
   CHECK(q->get_node(theirs.str(), j.id.str()).value());
@@ -205,6 +206,137 @@ TEST_CASE("queries: the position is that of the last event shown") {
   auto q = f.queries();
   CHECK(q->position().value() == 2);
   CHECK(q->parked().value() == 0);
+}
+
+namespace {
+
+// Some nodes in two pools on two sites, in every status.
+struct fleet {
+  explicit fleet(read_model_store& f) : tenant(f.add_tenant()) {
+    for (int i = 0; i < 24; ++i) {
+      if (i % 6 == 0)
+        site = f.add_site(tenant);
+      if (i % 6 == 0 || i % 6 == 4)
+        pool = f.add_pool(tenant, site);
+      auto j = f.join(f.add_token(tenant, pool, site));
+      if (i % 4 != 0)
+        f.decide_on(j, ev::node::adopt{f.time.now()});
+      if (i % 4 >= 2)
+        f.decide_on(j, ev::node::cordon{f.time.now(), ""});
+      if (i % 4 == 3)
+        f.decide_on(j, ev::node::retire{f.time.now(), ""});
+      nodes.push_back(j);
+    }
+  }
+
+  std::vector<std::string> matching(read_model_store& f,
+                                    const projections::node_filter& w) const {
+    std::vector<std::string> ids;
+    for (const auto& j : nodes) {
+      std::string status{ev::node::status_text(f.node_state(j.id).current)};
+      bool fits = (w.pool.empty() || w.pool == j.pool->str()) &&
+                  (w.site.empty() || w.site == j.site.str()) &&
+                  (w.status.empty() ? w.include_retired || status != "retired"
+                                    : w.status == status);
+      if (fits)
+        ids.push_back(j.id.str());
+    }
+    std::sort(ids.begin(), ids.end());
+    return ids;
+  }
+
+  tenant_id tenant;
+  site_id site;
+  pool_id pool;
+  std::vector<ev::node::joined> nodes;
+};
+
+}  // namespace
+
+TEST_CASE("queries: nodes by pool, site and status, in every combination") {
+  read_model_store f;
+  fleet all{f};
+  auto q = f.queries();
+  const auto& some = all.nodes.at(7);
+  int found = 0;
+  for (const std::string& pool : {std::string{}, some.pool->str()})
+    for (const std::string& site :
+         {std::string{}, some.site.str(), f.random.id<site_id>().str()})
+      for (const std::string status :
+           {"", "adopting", "adopted", "cordoned", "retired"})
+        for (bool retired : {false, true})
+          for (int limit : {1, 2, 100}) {
+            projections::node_filter which{all.tenant.str(), pool, site, status,
+                                           retired};
+            CAPTURE(pool, site, status, retired, limit);
+            auto ids = walk(limit, [&](std::string_view after, int n) {
+              return q->list_nodes(which, after, n);
+            });
+            CHECK(ids == all.matching(f, which));
+            found += static_cast<int>(ids.size());
+          }
+  CHECK(found > 100);
+}
+
+TEST_CASE("queries: the audit by everything it is asked by") {
+  read_model_store f;
+  f.random_history(60);
+  std::vector<ev::audit_entry> all;
+  const auto written = f.store->read_all(0, 100'000).value();
+  for (const auto& e : written)
+    if (auto entry = ev::audit_of(e).value())
+      all.push_back(*entry);
+  REQUIRE(all.size() > 40);
+  auto q = f.queries();
+  const auto& some = all.at(all.size() / 2);
+  auto matching = [&](const projections::audit_filter& w) {
+    std::vector<std::string> ids;
+    for (const auto& e : all)
+      if (e.tenant == w.tenant && (w.action.empty() || e.action == w.action) &&
+          (w.resource.empty() || e.resource == w.resource) &&
+          (w.principal.empty() || e.principal == w.principal) &&
+          (w.correlation.empty() || e.correlation == w.correlation) &&
+          (!w.from || e.at >= *w.from) && (!w.until || e.at < *w.until))
+        ids.push_back(e.id);
+    return ids;
+  };
+  for (int bits = 0; bits < 64; ++bits) {
+    projections::audit_filter w;
+    w.tenant = some.tenant;
+    if ((bits & 1) != 0)
+      w.action = f.random.coin() ? some.action : "node.joined";
+    if ((bits & 2) != 0)
+      w.resource = some.resource;
+    if ((bits & 4) != 0)
+      w.principal = f.random.coin() ? "alice" : "machine";
+    if ((bits & 8) != 0)
+      w.correlation = some.correlation;
+    if ((bits & 16) != 0)
+      w.from = some.at;
+    if ((bits & 32) != 0)
+      w.until = some.at + milliseconds{1};
+    CAPTURE(bits, w.action, w.principal);
+    auto want = matching(w);
+    for (int limit : {1, 7, 200}) {
+      auto list = [&](std::string_view after, int n) {
+        return q->list_audit(w, after, n);
+      };
+      w.newest_first = false;
+      CHECK(walk(limit, list) == want);
+      w.newest_first = true;
+      std::vector<std::string> newest;
+      for (std::string after;;) {
+        auto page = list(after, limit);
+        REQUIRE(page);
+        for (const auto& row : page.value().items)
+          newest.push_back(row.id);
+        if (!page.value().next)
+          break;
+        after = *page.value().next;
+      }
+      CHECK(newest == std::vector<std::string>{want.rbegin(), want.rend()});
+    }
+  }
 }
 
 }  // namespace bc::testing

@@ -75,6 +75,11 @@ class sync_ledger : public actors::ledger {
       actors::reply_to<std::optional<events::claim_holder>> done) override {
     done(journal_.holder(claim));
   }
+  void refusals(
+      std::string owner, std::string csr_sha256, std::size_t limit,
+      actors::reply_to<std::vector<events::refused_join>> done) override {
+    done(journal_.find_refusals(owner, csr_sha256, limit));
+  }
   void event_at(
       std::uint64_t position,
       actors::reply_to<std::optional<events::envelope>> done) override {

@@ -1,0 +1,88 @@
+#include "actors/joining/join_run.hpp"
+#include "base/encoding.hpp"
+
+#include <algorithm>
+#include <utility>
+
+// The decision, and what remains to be asked after it.
+namespace bc::actors {
+
+using events::refusal_reason;
+
+namespace {
+
+// These rest on the token and the claims, which do not change.
+bool is_final(refusal_reason r) {
+  return r == refusal_reason::token_unknown ||
+         r == refusal_reason::join_expect ||
+         r == refusal_reason::join_placeholder;
+}
+
+}  // namespace
+
+void join_run::check_token() {
+  if (auto reason =
+          events::join_token::check_usable(*token_, role_, decision_time()))
+    return refuse(*reason);
+  auto next = [self = shared_from_this()](result<judged_by> got) {
+    if (got)
+      return self->decide(std::move(got).value());
+    if (got.error().code == errc::conflict)
+      return self->retry();
+    self->unavailable();
+  };
+  read_judged_by(streams_, token_, hardware_, std::move(next));
+}
+
+events::admission join_run::admission() const {
+  return {*states_.token,   *states_.tenant,     *states_.site,
+          *states_.pool,    env_->root_tenant,   claims_,
+          hardware_,        request_.site_id,    decision_time(),
+          request_.node_id, states_.known.get(), states_.named.get()};
+}
+
+// Who would have been admitted and finds the machine joined by another since:
+// to admit it again at once would turn out who was just let in (spec:
+// joining#refusals, two joins racing).
+bool join_run::lost_the_race() const {
+  return tried_generation_ && known_generation() > *tried_generation_;
+}
+
+void join_run::decide(judged_by states) {
+  states_ = std::move(states);
+  if (lost_the_race())
+    return conflict();
+  const auto all = admission();
+  const auto ruling = events::judge(all);
+  if (ruling.refused)
+    return refuse_by(ruling);
+  identity_ = events::identity_of(all);
+  check_key();
+}
+
+void join_run::refuse_by(const events::ruling& ruling) {
+  auto failed = std::ranges::find(ruling.rules, events::verdict::failed,
+                                  &events::judged_rule::how);
+  if (failed != ruling.rules.end())
+    failed_rule_ = *failed;
+  if (is_final(*ruling.refused))
+    return refuse(*ruling.refused);
+  confirm(*ruling.refused, ruling.clone_suspected);
+}
+
+void join_run::check_key() {
+  if (is_own_key(*env_->keys, csr_->key))
+    return refuse(refusal_reason::join_csr);
+  streams_->holder(events::node::spki_claim(to_hex(csr_->key.spki_sha256())),
+                   then(&join_run::on_key_holder));
+}
+
+void join_run::on_key_holder(std::optional<events::claim_holder> holder) {
+  // Held perhaps by this very join, sent twice: the confirmation tells. A
+  // reclaim is for a new key as well.
+  if (holder && !is_over(*holder))
+    return confirm(refusal_reason::join_csr);
+  admit();
+}
+
+}  // namespace bc::actors

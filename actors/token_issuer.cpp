@@ -1,0 +1,179 @@
+#include "actors/token_issuer.hpp"
+
+#include "actors/token_secret.hpp"
+#include "events/streams.hpp"
+#include "pki/digest.hpp"
+#include "pki/hardware_text.hpp"
+
+#include <utility>
+
+namespace bc::actors {
+
+namespace {
+
+using events::join_token::created;
+using events::join_token::role;
+
+constexpr seconds shortest{60};
+constexpr seconds longest{86'400};
+constexpr int max_tries = 3;
+
+// One token on its way; has one answer.
+class issuing : public std::enable_shared_from_this<issuing> {
+ public:
+  issuing(std::shared_ptr<ledger> streams, std::shared_ptr<secret_sink> secrets,
+          token_order order, created token, reply_to<issued_token> done)
+      : streams_(std::move(streams)),
+        secrets_(std::move(secrets)),
+        order_(std::move(order)),
+        token_(std::move(token)),
+        done_(std::move(done)) {}
+
+  void start() {
+    if (order_.lifetime < shortest || order_.lifetime > longest)
+      return done_(fail(errc::invalid_input, "must be from 60 to 86400 seconds",
+                        "/lifetime"));
+    look_at_pool();
+  }
+
+ private:
+  template <class Next>
+  auto then(Next next) {
+    return [me = shared_from_this(), next](auto found) {
+      if (!found)
+        return me->give_up(found.error());
+      next(*me, std::move(found).value());
+    };
+  }
+
+  void look_at_pool() {
+    streams_->pool(
+        order_.pool,
+        then([](issuing& me, const shared_state<events::pool::state>& pool) {
+          if (auto good = me.check(*pool); !good)
+            return me.give_up(good.error());
+          me.look_at_site(pool);
+        }));
+  }
+
+  result<void> check(const events::pool::state& s) const {
+    if (!s.pool || s.pool->tenant != order_.tenant)
+      return fail(errc::not_found, "No such pool");
+    if (s.archived_at)
+      return fail(errc::invalid_state, "The pool is archived");
+    if (s.pool->pool_agent != events::pool::agent::bcd)
+      return fail(errc::invalid_state,
+                  "The machines of this pool run no daemon");
+    return ok();
+  }
+
+  void look_at_site(const shared_state<events::pool::state>& pool) {
+    streams_->site(
+        pool->pool->site,
+        then(
+            [pool](issuing& me, const shared_state<events::site::state>& site) {
+              if (!site->site || site->deleted_at)
+                return me.give_up(
+                    fail(errc::invalid_state, "The pool's site is deleted"));
+              me.ground_ = {
+                  {events::stream_of(pool->pool->id), {}, pool->version, {}},
+                  {events::stream_of(pool->pool->site), {}, site->version, {}}};
+              me.token_.site = pool->pool->site;
+              me.reference_.empty() ? me.put_secret() : me.append();
+            }));
+  }
+
+  // On the thread that may block: the sink writes to a disk.
+  void put_secret() {
+    token_.id = pki::mint<join_token_id>(streams_->now());
+    auto secret = give_secret(token_, streams_->now(), order_.lifetime);
+    auto bearer =
+        std::make_shared<const secret_bytes>(bearer_text(token_.id, secret));
+    streams_->query(
+        [secrets = secrets_, name = token_.id.str(),
+         bearer](projections::queries&) { return secrets->put(name, *bearer); },
+        then([](issuing& me, std::string reference) {
+          me.reference_ = std::move(reference);
+          me.append();
+        }));
+  }
+
+  void append() {
+    events::batch b;
+    b.id = pki::mint<batch_id>(streams_->now());
+    b.actor = order_.actor;
+    b.correlation = order_.correlation;
+    b.writes = ground_;
+    b.writes.push_back({events::stream_of(token_.id),
+                        order_.tenant.str(),
+                        0,
+                        {events::join_token::encode(token_)}});
+    streams_->append(
+        std::move(b),
+        then([](issuing& me, const events::append_outcome& outcome) {
+          if (std::holds_alternative<events::appended>(outcome))
+            return me.done_(issued_token{me.token_.id, me.reference_,
+                                         me.token_.expires_at});
+          me.decide_again();
+        }));
+  }
+
+  void decide_again() {
+    if (tries_++ < max_tries)
+      return look_at_pool();
+    give_up(
+        fail(errc::unavailable, "What this rests on keeps changing; retry"));
+  }
+
+  // A secret whose token may be in the journal all the same opens nothing that
+  // anybody was told of.
+  void give_up(const fault& why) {
+    if (!reference_.empty())
+      secrets_->drop(reference_);
+    done_(why);
+  }
+
+  std::shared_ptr<ledger> streams_;
+  std::shared_ptr<secret_sink> secrets_;
+  token_order order_;
+  created token_;
+  reply_to<issued_token> done_;
+  std::vector<events::stream_write> ground_;
+  std::string reference_;
+  int tries_ = 1;
+};
+
+created token_for(const token_order& order, role r) {
+  created token;
+  token.tenant = order.tenant;
+  token.pool = order.pool;
+  token.token_role = r;
+  return token;
+}
+
+}  // namespace
+
+void token_issuer::issue_provisioned(token_order order,
+                                     std::optional<node_id> node,
+                                     reply_to<issued_token> done) {
+  auto token = token_for(order, role::provisioned);
+  token.node = std::move(node);
+  std::make_shared<issuing>(streams_, secrets_, std::move(order),
+                            std::move(token), std::move(done))
+      ->start();
+}
+
+void token_issuer::issue_discovery(token_order order, const std::string& mac,
+                                   reply_to<issued_token> done) {
+  auto own = pki::parse_mac(mac);
+  if (!own)
+    return done(fail(errc::invalid_input,
+                     "is no permanent MAC that a NIC could have", "/mac"));
+  auto token = token_for(order, role::discovery);
+  token.expect.mac = std::move(own);
+  std::make_shared<issuing>(streams_, secrets_, std::move(order),
+                            std::move(token), std::move(done))
+      ->start();
+}
+
+}  // namespace bc::actors

@@ -1,0 +1,122 @@
+#include "events/node.hpp"
+
+#include <utility>
+
+namespace bc::events::node {
+
+namespace {
+
+using events_or_fault = result<std::vector<event>>;
+
+std::vector<event> nothing() {
+  return {};
+}
+
+fault no_such_node() {
+  return fail(errc::not_found, "No such node");
+}
+
+fault is_retired(std::string_view what) {
+  return fail(errc::invalid_state,
+              "The node is retired and cannot be " + std::string{what});
+}
+
+// The answer that goes with a certificate must not be given again once the
+// certificate is dead.
+std::string answer_of(const state& s, const certificate& c) {
+  const auto& j = *s.node;
+  if (j.cert.serial != c.serial || j.answer_subject.empty())
+    return {};
+  return answer_claim(j.answer_subject, c.csr_sha256);
+}
+
+void revoke_live(std::vector<event>& out, const state& s, revocation why,
+                 std::string_view note, time_point now) {
+  for (const auto& i : s.certificates)
+    if (is_live(i, now))
+      out.push_back(certificate_revoked{
+          s.node->id, s.node->tenant, i.cert.serial, i.cert.generation, why,
+          std::string{note}, now, answer_of(s, i.cert)});
+}
+
+}  // namespace
+
+events_or_fault decide(const state& s, const join& c) {
+  if (s.current == status::retired)
+    return is_retired("reclaimed");
+  std::vector<event> out;
+  auto what = c.what;
+  what.reclaim = s.node.has_value();
+  what.cert.generation = s.generation + 1;
+  if (what.reclaim)
+    revoke_live(out, s, revocation::reclaimed, {}, what.at);
+  out.emplace_back(std::move(what));
+  return out;
+}
+
+events_or_fault decide(const state& s, const adopt& c) {
+  if (!s.node)
+    return no_such_node();
+  switch (s.current) {
+    case status::adopting:
+    case status::cordoned:
+      return std::vector<event>{adopted{s.node->id, c.now}};
+    case status::adopted:
+      return nothing();
+    case status::retired:
+      break;
+  }
+  return is_retired("adopted");
+}
+
+events_or_fault decide(const state& s, const cordon& c) {
+  if (!s.node)
+    return no_such_node();
+  switch (s.current) {
+    case status::adopting:
+    case status::adopted:
+      return std::vector<event>{cordoned{s.node->id, c.reason, c.now}};
+    case status::cordoned:
+      return nothing();
+    case status::retired:
+      break;
+  }
+  return is_retired("cordoned");
+}
+
+events_or_fault decide(const state& s, const retire& c) {
+  if (!s.node)
+    return no_such_node();
+  if (s.current == status::retired)
+    return nothing();
+  if (s.current != status::cordoned)
+    return fail(errc::invalid_state, "The node is " +
+                                         std::string{status_text(s.current)} +
+                                         "; cordon it first");
+  std::vector<event> out;
+  revoke_live(out, s, revocation::deleted, c.reason, c.now);
+  const auto& j = *s.node;
+  out.emplace_back(
+      retired{j.id, c.reason, c.now,
+              j.hardware_key_trusted ? j.hardware_key : std::string{}});
+  return out;
+}
+
+events_or_fault decide(const state& s, const revoke_identity& c) {
+  if (!s.node)
+    return no_such_node();
+  std::vector<event> out;
+  revoke_live(out, s, revocation::revoked, c.note, c.now);
+  return out;
+}
+
+events_or_fault decide(const state& s, const suspect_clone& c) {
+  if (!s.node)
+    return no_such_node();
+  if (s.clone_suspected_at && c.now - *s.clone_suspected_at < clone_window)
+    return nothing();
+  return std::vector<event>{
+      clone_suspected{s.node->id, s.node->tenant, s.node->hardware_key, c.now}};
+}
+
+}  // namespace bc::events::node

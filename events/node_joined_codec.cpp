@@ -1,0 +1,173 @@
+#include "base/encoding.hpp"
+#include "events/codec.hpp"
+#include "events/event_names.hpp"
+#include "events/node_codec.hpp"
+
+namespace bc::events::node::detail {
+
+namespace {
+
+// A key stays taken while an expired certificate may still join again (7 days)
+// and a day more.
+constexpr seconds key_memory{8 * 86'400};
+constexpr seconds answer_memory{600};
+
+claim_move take(std::string claim, std::optional<time_point> until) {
+  return {claim_move::kind::take, std::move(claim), until};
+}
+
+void put_claims(json::writer& out, const wire::claims& c) {
+  out.key("claims").begin_object();
+  codec::put_unless_empty(out, "productUuid", c.product_uuid);
+  codec::put_unless_empty(out, "productSerial", c.product_serial);
+  codec::put_unless_empty(out, "boardSerial", c.board_serial);
+  codec::put_unless_empty(out, "chassisSerial", c.chassis_serial);
+  out.field("macs", c.macs).field("gpuUuids", c.gpu_uuids);
+  codec::put_unless_empty(out, "hostname", c.hostname);
+  out.end_object();
+}
+
+result<wire::claims> read_claims(const json::reader& from) {
+  BC_TRY(uuid, from.optional_text("productUuid"));
+  BC_TRY(product, from.optional_text("productSerial"));
+  BC_TRY(board, from.optional_text("boardSerial"));
+  BC_TRY(chassis, from.optional_text("chassisSerial"));
+  BC_TRY(macs, from.texts("macs"));
+  BC_TRY(gpus, from.texts("gpuUuids"));
+  BC_TRY(hostname, from.optional_text("hostname"));
+  return wire::claims{uuid.value_or(""),
+                      product.value_or(""),
+                      board.value_or(""),
+                      chassis.value_or(""),
+                      macs,
+                      gpus,
+                      hostname.value_or("")};
+}
+
+result<certificate> read_certificate(const json::reader& data,
+                                     const json::reader& internal) {
+  BC_TRY(serial, data.text("certificateSerial"));
+  BC_TRY(spki, internal.text("spkiSha256"));
+  BC_TRY(role, codec::one_of(data, "role", pki::parse_role));
+  BC_TRY(generation, data.integer("identityGeneration"));
+  BC_TRY(not_before, codec::millis_of(internal, "notBeforeMs"));
+  BC_TRY(not_after, codec::time_of(data, "notAfter"));
+  BC_TRY(statements, internal.texts("statements"));
+  BC_TRY(der, internal.base64("certificate"));
+  BC_TRY(csr, internal.text("csrSha256"));
+  return certificate{serial,    spki,       role, generation, not_before,
+                     not_after, statements, der,  csr};
+}
+
+result<void> read_machine(joined& j, const json::reader& data,
+                          const json::reader& internal) {
+  BC_TRY(key, data.optional_text("hardwareKey"));
+  j.hardware_key = key.value_or("");
+  BC_TRY(trusted, data.boolean("hardwareKeyTrusted"));
+  j.hardware_key_trusted = trusted;
+  BC_TRY(changed, data.boolean_or("hardwareChanged", false));
+  j.hardware_changed = changed;
+  BC_TRY(node_key, data.text("nodeKey"));
+  j.node_key = std::move(node_key);
+  if (data.has("trust")) {
+    BC_TRY(node_trust, codec::one_of(data, "trust", parse_trust));
+    j.node_trust = node_trust;
+  }
+  BC_TRY(acceptance, data.boolean_or("acceptance", false));
+  j.acceptance = acceptance;
+  BC_TRY(claims, internal.object("claims"));
+  BC_TRY(read, read_claims(claims));
+  j.claims = std::move(read);
+  return ok();
+}
+
+result<void> read_answer(joined& j, const json::reader& internal) {
+  BC_TRY(subject, internal.text("answerSubject"));
+  j.answer_subject = std::move(subject);
+  BC_TRY(body, internal.base64("answerBody"));
+  j.answer_body = as_text(body);
+  BC_TRY(signature, internal.base64("answerSig"));
+  j.answer_signature = std::move(signature);
+  return ok();
+}
+
+}  // namespace
+
+moves effect(const joined& j) {
+  moves m;
+  if (j.hardware_key_trusted)
+    m.claims.push_back(take(hardware_claim(j.hardware_key), std::nullopt));
+  auto until = j.cert.not_after + key_memory;
+  m.claims.push_back(take("serial:" + j.cert.serial, until));
+  m.claims.push_back(take(spki_claim(j.cert.spki_sha256), until));
+  m.claims.push_back(take(answer_claim(j.answer_subject, j.cert.csr_sha256),
+                          j.at + answer_memory));
+  return m;
+}
+
+event_write write(const joined& j) {
+  auto data = codec::object([&](json::writer& out) {
+    out.field("nodeId", j.id.str());
+    if (j.pool)
+      out.field("poolId", j.pool->str());
+    out.field("siteId", j.site.str())
+        .field("attestor", j.attestor)
+        .field("reclaim", j.reclaim)
+        .field("hardwareKeyTrusted", j.hardware_key_trusted);
+    codec::put_unless_empty(out, "hardwareKey", j.hardware_key);
+    out.field("hardwareChanged", j.hardware_changed)
+        .field("certificateSerial", j.cert.serial)
+        .field("nodeKey", j.node_key)
+        .field("identityGeneration", j.cert.generation)
+        .field("role", pki::role_text(j.cert.role))
+        .field("trust", trust_text(j.node_trust))
+        .field("acceptance", j.acceptance)
+        .field("notAfter", to_rfc3339(j.cert.not_after));
+  });
+  auto internal = codec::object([&](json::writer& out) {
+    out.field("tenantId", j.tenant.str())
+        .field("tokenId", j.token)
+        .field("joinedAtMs", to_millis(j.at))
+        .field("spkiSha256", j.cert.spki_sha256)
+        .field("notBeforeMs", to_millis(j.cert.not_before))
+        .field("statements", j.cert.statements)
+        .field("certificate", to_base64(j.cert.der))
+        .field("csrSha256", j.cert.csr_sha256);
+    put_claims(out, j.claims);
+    out.field("answerSubject", j.answer_subject)
+        .field("answerBody", to_base64(as_bytes(j.answer_body)))
+        .field("answerSig", to_base64(j.answer_signature));
+  });
+  return {std::string{name::node_joined}, 1, std::move(data),
+          std::move(internal), effect(j)};
+}
+
+result<event> read_joined(const json::reader& data,
+                          const json::reader& internal) {
+  joined j;
+  BC_TRY(id, codec::id_of<node_id>(data, "nodeId"));
+  j.id = std::move(id);
+  BC_TRY(tenant, codec::id_of<tenant_id>(internal, "tenantId"));
+  j.tenant = std::move(tenant);
+  BC_TRY(site, codec::id_of<site_id>(data, "siteId"));
+  j.site = std::move(site);
+  if (data.has("poolId")) {
+    BC_TRY(pool, codec::id_of<pool_id>(data, "poolId"));
+    j.pool = std::move(pool);
+  }
+  BC_TRY(attestor, data.text("attestor"));
+  j.attestor = std::move(attestor);
+  BC_TRY(reclaim, data.boolean("reclaim"));
+  j.reclaim = reclaim;
+  BC_TRY(token, internal.text("tokenId"));
+  j.token = std::move(token);
+  BC_TRY(cert, read_certificate(data, internal));
+  j.cert = std::move(cert);
+  BC_TRY(at, codec::millis_of(internal, "joinedAtMs"));
+  j.at = at;
+  BC_TRYV(read_machine(j, data, internal));
+  BC_TRYV(read_answer(j, internal));
+  return event{std::move(j)};
+}
+
+}  // namespace bc::events::node::detail

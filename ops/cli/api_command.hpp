@@ -1,0 +1,49 @@
+#pragma once
+
+#include "ops/cli/argument.hpp"
+#include "ops/cli/table.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Commands that are one call of the API, as data: a new method is an entry in
+/// a table here, and its --help, completion and output follow.
+namespace bc::cli {
+
+/// A secret in an answer that is shown once.
+struct one_time_secret {
+  std::string field;  // "token"
+  std::string noun;   // "token"
+  /// What to say when an answer has none, which follows the record's id.
+  std::string missing;
+};
+
+struct api_command {
+  std::string name;  // "revoke-identity" calls revokeIdentity
+  std::string help;
+  std::vector<argument> arguments;
+  std::vector<std::string> examples;  // without the program's name
+  std::vector<column> columns = {};   // of a list; none: the answer is a record
+  std::int64_t rows = 0;              // of a list without --limit; 0: all
+  std::optional<one_time_secret> secret = std::nullopt;  // adds --out
+  /// What cannot be taken back is asked first: "Delete the node".
+  std::string question = {};
+  std::string notes = {};
+};
+
+/// The commands of one group of methods: "join-tokens" calls joinTokens.
+struct api_group {
+  std::string name;
+  std::string help;
+  std::vector<api_command> commands;
+};
+
+/// "joinTokens" for "join-tokens".
+[[nodiscard]] std::string api_name(std::string_view command);
+
+void add_api_group(CLI::App& app, context& ctx, const api_group& group);
+
+}  // namespace bc::cli

@@ -1,0 +1,126 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "events/sql.hpp"
+#include "projections/queries.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+/// The rows of the read models as the queries answer them, whose texts
+/// (query_texts.hpp) name the columns in this order.
+namespace bc::projections {
+
+/// Takes a row's columns one after the other.
+class row_reader {
+ public:
+  explicit row_reader(const sql::statement& s) : s_(s) {}
+
+  std::string text() { return s_.text(at_++); }
+  std::int64_t number() { return s_.number(at_++); }
+  bool flag() { return number() != 0; }
+  time_point time() { return from_millis(number()); }
+  std::optional<std::string> optional_text() {
+    return is_null() ? skip<std::string>() : std::optional{text()};
+  }
+  std::optional<time_point> optional_time() {
+    return is_null() ? skip<time_point>() : std::optional{time()};
+  }
+  [[nodiscard]] bool is_null() const { return s_.is_null(at_); }
+
+ private:
+  template <class T>
+  std::optional<T> skip() {
+    ++at_;
+    return std::nullopt;
+  }
+
+  const sql::statement& s_;
+  int at_ = 0;
+};
+
+// Members of a braced list are read from left to right.
+[[nodiscard]] inline tenant_row read_tenant(row_reader r) {
+  return {r.text(), r.text(), r.flag(), r.time()};
+}
+
+[[nodiscard]] inline site_row read_site(row_reader r) {
+  return {r.text(), r.text(),          r.text(),         r.text(),
+          r.time(), r.optional_text(), r.optional_time()};
+}
+
+[[nodiscard]] inline pool_row read_pool(row_reader r) {
+  return {r.text(), r.text(), r.text(), r.text(),
+          r.text(), r.time(), r.text(), r.optional_time()};
+}
+
+[[nodiscard]] inline join_token_row read_token(row_reader r) {
+  return {r.text(),
+          r.text(),
+          r.text(),
+          r.text(),
+          r.text(),
+          r.number(),
+          r.number(),
+          {r.optional_text(), r.optional_text(), r.optional_text(),
+           r.optional_text()},
+          r.flag(),
+          r.optional_text(),
+          r.time(),
+          r.time(),
+          r.optional_time(),
+          r.optional_text()};
+}
+
+[[nodiscard]] inline certificate_row read_certificate(row_reader& r) {
+  return {r.text(), r.text(), r.text(),          r.text(),         r.number(),
+          r.time(), r.time(), r.optional_time(), r.optional_text()};
+}
+
+[[nodiscard]] inline node_row read_node(row_reader r) {
+  node_row n{r.text(),          r.text(),          r.text(),
+             r.text(),          r.text(),          r.text(),
+             r.text(),          r.text(),          r.text(),
+             r.text(),          r.text(),          r.flag(),
+             r.flag(),          r.number(),        r.time(),
+             r.optional_time(), r.optional_time(), r.optional_text(),
+             r.optional_time(), r.optional_time(), std::nullopt};
+  if (!r.is_null())
+    n.certificate = read_certificate(r);
+  return n;
+}
+
+/// At most `limit` of the rows, and the cursor of the next page. The statement
+/// must give one row more where there is one.
+template <class Read>
+[[nodiscard]] auto read_page(sql::statement& s, int limit, Read read)
+    -> result<page<decltype(read(row_reader{s}))>> {
+  page<decltype(read(row_reader{s}))> out;
+  for (;;) {
+    BC_TRY(more, s.step());
+    if (!more)
+      break;
+    if (out.items.size() == static_cast<std::size_t>(limit)) {
+      out.next = out.items.back().id;
+      break;
+    }
+    out.items.push_back(read(row_reader{s}));
+  }
+  return out;
+}
+
+[[nodiscard]] inline credential_row read_credential(row_reader r) {
+  return {r.text(), r.text(), r.text(), r.text(), r.time(), r.optional_time()};
+}
+
+[[nodiscard]] inline audit_row read_audit(row_reader r) {
+  return {r.text(), sql::of_sql(r.number()),
+          r.text(), r.time(),
+          r.text(), r.text(),
+          r.text(), r.text(),
+          r.text(), r.text()};
+}
+
+}  // namespace bc::projections

@@ -1,0 +1,174 @@
+// spec: joining#the-join-flow step 4: a row of the audit for each decision.
+#include "events/audit.hpp"
+
+#include "base/json.hpp"
+#include "events/catalog.hpp"
+#include "events/event_names.hpp"
+#include "stream_samples.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <set>
+
+using namespace bc;
+using namespace bc::events;
+using bc::testing::at;
+using bc::testing::fixed_id;
+using bc::testing::stored;
+
+namespace {
+
+const auto now = at("2026-11-29T18:00:00Z");
+const auto tenant_a = fixed_id<tenant_id>(1);
+const auto node_a = fixed_id<node_id>(5);
+
+envelope of(const event_write& write, std::string actor = "alice") {
+  auto e = stored(write, "some:stream", tenant_a.str(), 42, 3);
+  e.actor = std::move(actor);
+  return e;
+}
+
+audit_entry entry_of(const envelope& e) {
+  auto entry = audit_of(e);
+  REQUIRE(entry);
+  REQUIRE(entry.value());
+  return *entry.value();
+}
+
+bool is_audited(const envelope& e) {
+  auto entry = audit_of(e);
+  REQUIRE(entry);
+  return entry.value().has_value();
+}
+
+node::joined join_of(bool reclaim) {
+  testing::sampler random{7};
+  auto j = random.node_joined();
+  j.id = node_a;
+  j.tenant = tenant_a;
+  j.reclaim = reclaim;
+  return j;
+}
+
+node::certificate_revoked revoked_for(node::revocation why) {
+  return {node_a, tenant_a, std::string(32, 'a'), 1, why, "words", now, ""};
+}
+
+}  // namespace
+
+TEST_CASE("audit: who, what, on what, when and for which request") {
+  auto e = of(node::encode(node::cordoned{node_a, "smoke", now}));
+  auto row = entry_of(e);
+  CHECK(row.position == 42);
+  CHECK(row.tenant == tenant_a.str());
+  CHECK(row.at == e.time);
+  CHECK(row.principal == "alice");
+  CHECK(row.action == "compute:nodes:cordon");
+  CHECK(row.resource == "compute-node/" + node_a.str());
+  CHECK(row.event == "node.cordoned");
+  CHECK(row.correlation == "req_01");
+  CHECK(row.details == R"({"nodeId":")" + node_a.str() +
+                           R"(","reason":"smoke",)"
+                           R"("cordonedAt":"2026-11-29T18:00:00.000Z"})");
+}
+
+TEST_CASE("audit: a join and a reclaim are the machine's") {
+  auto joined = entry_of(of(node::encode(join_of(false)), "machine"));
+  CHECK(joined.principal == "machine");
+  CHECK(joined.action == "node.joined");
+  CHECK(joined.resource == "compute-node/" + node_a.str());
+  auto details = json::parse_object(joined.details);
+  REQUIRE(details);
+  for (auto field : {"attestor", "reclaim", "hardwareKeyTrusted",
+                     "certificateSerial", "nodeKey"})
+    CHECK(details.value().HasMember(field));
+  auto again = entry_of(of(node::encode(join_of(true)), "machine"));
+  CHECK(again.action == "node.reclaimed");
+  CHECK(again.event == "node.joined");
+}
+
+TEST_CASE("audit: what follows from a decision has no row of its own") {
+  auto adopted = node::encode(node::adopted{node_a, now});
+  CHECK(!is_audited(of(adopted, "system")));
+  CHECK(is_audited(of(adopted, "alice")));
+  using node::revocation;
+  auto revoked = [](revocation why) {
+    return of(node::encode(revoked_for(why)), "alice");
+  };
+  CHECK(!is_audited(revoked(revocation::reclaimed)));
+  CHECK(!is_audited(revoked(revocation::deleted)));
+  CHECK(entry_of(revoked(revocation::revoked)).action ==
+        "compute:nodes:revoke-identity");
+  CHECK(!is_audited(of(join_token::encode(join_token::redeemed{
+                           fixed_id<join_token_id>(4), node_a, "aa"}),
+                       "machine")));
+}
+
+TEST_CASE("audit: every type is a decision or is known to be none") {
+  const std::set<std::string_view> none = {
+      name::join_token_redeemed, name::node_clone_suspected, name::join_refused,
+      name::incarnation_started, name::pki_initialized,
+  };
+  for (const auto& t : event_types()) {
+    INFO(t.name);
+    CHECK(audited_action(t.name).has_value() != none.contains(t.name));
+  }
+}
+
+TEST_CASE("audit: what is not public never gets in") {
+  testing::sampler random{static_cast<unsigned>(Catch::rngSeed())};
+  for (int i = 0; i < 200; ++i) {
+    auto j = random.node_joined();
+    auto row = entry_of(of(node::encode(j), "machine"));
+    for (const auto& hidden :
+         {j.cert.spki_sha256, j.cert.csr_sha256, j.answer_subject,
+          to_base64(j.answer_signature), j.tenant.str()})
+      CHECK(row.details.find(hidden) == std::string::npos);
+    auto token = random.token_created();
+    auto e = of(join_token::encode(token));
+    if (auto made = audit_of(e); made && made.value())
+      CHECK(made.value()->details.find(token.secret_sha256) ==
+            std::string::npos);
+  }
+}
+
+TEST_CASE("audit: ids sort by time, then by position") {
+  auto id = [](std::int64_t ms, std::uint64_t position) {
+    auto e = of(node::encode(node::adopted{node_a, now}));
+    e.time = from_millis(ms);
+    e.position = position;
+    return entry_of(e).id;
+  };
+  const std::vector<std::string> ordered = {
+      id(0, 1),
+      id(999, 99),
+      id(999, 100),
+      id(1'000, 7),
+      id(1'790'000'000'000, 18'446'744'073'709'551'615U),
+      id(1'790'000'000'001, 1),
+  };
+  CHECK(std::is_sorted(ordered.begin(), ordered.end()));
+  CHECK(std::adjacent_find(ordered.begin(), ordered.end()) == ordered.end());
+  for (const auto& one : ordered)
+    CHECK(one.size() == 36);
+  CHECK(audit_bound(from_millis(1'000)) < ordered[3]);
+  CHECK(audit_bound(from_millis(1'000)) > ordered[2]);
+}
+
+TEST_CASE("audit: an event that cannot be read is INTERNAL") {
+  auto good = of(node::encode(node::cordoned{node_a, "", now}));
+  for (const std::string data : {"", "[]", "{}", R"({"nodeId":7})"}) {
+    auto e = good;
+    e.data = data;
+    auto row = audit_of(e);
+    INFO(data);
+    REQUIRE(!row);
+    CHECK(row.error().code == errc::internal);
+  }
+  auto newer = good;
+  newer.type_version = 9;
+  REQUIRE(!audit_of(newer));
+  newer.type = "nobody.knows";
+  CHECK(!is_audited(newer));
+}

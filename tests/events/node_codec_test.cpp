@@ -1,0 +1,121 @@
+// Every event of a node's life comes back as it was written, and those of a
+// journal from before there was trust are read.
+#include "events/catalog.hpp"
+#include "events/event_names.hpp"
+#include "stream_samples.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace bc;
+using namespace bc::events;
+using bc::testing::at;
+using bc::testing::fixed_id;
+using bc::testing::sampler;
+using bc::testing::stored;
+
+namespace {
+
+template <class Event>
+Event through(const Event& event) {
+  auto write = node::encode(event);
+  auto e = stored(write, "node:1");
+  CHECK(find_event_type(write.type) != nullptr);
+  CHECK(moves_of(e).value() == write.effect);
+  auto back = node::decode(e);
+  INFO(write.data << write.internal);
+  REQUIRE(back);
+  return std::get<Event>(back.value());
+}
+
+std::string without(std::string text, const std::string& field) {
+  auto from = text.find(",\"" + field + "\":");
+  REQUIRE(from != std::string::npos);
+  auto to = text.find_first_of(",}", from + 1);
+  return text.erase(from, to - from);
+}
+
+}  // namespace
+
+TEST_CASE("node codec: all events come back as they were") {
+  sampler random{21};
+  for (int i = 0; i < 200; ++i) {
+    auto j = random.node_joined();
+    if (random.coin())
+      j.pool.reset();
+    auto back = through(j);
+    CHECK(back.pool == j.pool);
+    CHECK(back.hardware_changed == j.hardware_changed);
+    CHECK(back.acceptance == j.acceptance);
+    CHECK(back.node_trust == j.node_trust);
+
+    auto words = random.maybe_text().value_or("");
+    node::cordoned c{j.id, words, random.time()};
+    CHECK(through(c) == c);
+    node::retired r{j.id, words, random.time(),
+                    random.coin() ? random.hex() : ""};
+    CHECK(through(r) == r);
+    node::certificate_revoked v{
+        j.id,
+        j.tenant,
+        random.hex(16),
+        static_cast<std::int64_t>(1 + random.below(9)),
+        static_cast<node::revocation>(random.below(3)),
+        words,
+        random.time(),
+        random.coin() ? "answer:jt_1:" + random.hex() : ""};
+    CHECK(through(v) == v);
+    node::clone_suspected s{j.id, j.tenant, random.hex(), random.time()};
+    CHECK(through(s) == s);
+  }
+}
+
+TEST_CASE("node codec: a join of before there was trust promises nothing") {
+  auto j = sampler{22}.node_joined();
+  j.node_trust = node::trust::platform;
+  j.acceptance = true;
+  auto write = node::encode(j);
+  for (const auto* field : {"trust", "acceptance", "hardwareChanged"})
+    write.data = without(write.data, field);
+  auto read = node::decode(stored(write, "node:1"));
+  REQUIRE(read);
+  const auto& old = std::get<node::joined>(read.value());
+  CHECK(old.node_trust == node::trust::tenant_owned);
+  CHECK_FALSE(old.acceptance);
+  CHECK_FALSE(old.hardware_changed);
+}
+
+TEST_CASE("node codec: what ends gives its claims up") {
+  using kind = claim_move::kind;
+  const auto when = at("2026-11-29T12:00:00Z");
+  const auto id = fixed_id<node_id>(1);
+  auto released = [](const node::event& e) {
+    std::vector<std::string> out;
+    for (const auto& m : node::encode(e).effect.claims) {
+      CHECK(m.what == kind::release);
+      out.push_back(m.claim);
+    }
+    return out;
+  };
+  using texts = std::vector<std::string>;
+  CHECK(released(node::retired{id, "", when, std::string(64, 'a')}) ==
+        texts{"hw:" + std::string(64, 'a')});
+  CHECK(released(node::retired{id, "", when, ""}).empty());
+  node::certificate_revoked r{
+      id, {}, "00", 1, node::revocation::reclaimed, "", when, "answer:jt_1:x"};
+  CHECK(released(r) == texts{"answer:jt_1:x"});
+  r.answer.clear();
+  CHECK(released(r).empty());
+  CHECK(released(node::cordoned{id, "", when}).empty());
+  CHECK(released(node::clone_suspected{id, {}, "aa", when}).empty());
+}
+
+TEST_CASE("node codec: what is internal stays out of the data") {
+  const auto when = at("2026-11-29T12:00:00Z");
+  const auto id = fixed_id<node_id>(1);
+  const auto key = std::string(64, 'a');
+  CHECK(node::encode(node::retired{id, "", when, key}).data.find(key) ==
+        std::string::npos);
+  node::certificate_revoked r{
+      id, {}, "00", 1, node::revocation::deleted, "", when, "answer:jt_1:x"};
+  CHECK(node::encode(r).data.find("answer") == std::string::npos);
+}
