@@ -44,6 +44,9 @@ struct cast {
 caf::actor_system_config& configure(caf::actor_system_config& config,
                                     int threads) {
   config.set("scheduler.max-threads", static_cast<std::size_t>(threads));
+  // Work stealing polls while there is nothing to do, and sleeps up to 10 ms
+  // between two looks; one shared queue wakes a thread when there is work.
+  config.set("scheduler.policy", caf::atom("sharing"));
   return config;
 }
 

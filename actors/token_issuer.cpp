@@ -75,6 +75,10 @@ class issuing : public std::enable_shared_from_this<issuing> {
               if (!site->site || site->deleted_at)
                 return me.give_up(
                     fail(errc::invalid_state, "The pool's site is deleted"));
+              if (!is_visible_to(*site->site, me.order_.tenant))
+                return me.give_up(
+                    fail(errc::invalid_state,
+                         "The pool's site no longer serves this tenant"));
               me.ground_ = {
                   {events::stream_of(pool->pool->id), {}, pool->version, {}},
                   {events::stream_of(pool->pool->site), {}, site->version, {}}};

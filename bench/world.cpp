@@ -73,10 +73,12 @@ world make_world() {
   if (!keys)
     give_up(keys.error());
   w.keys = std::make_shared<pki::key_bundle>(std::move(keys).value());
-  w.tenant = {pki::mint<tenant_id>(now()), "bench", true, now()};
-  w.site = {pki::mint<site_id>(now()), w.tenant.id, "bench",
+  // Sections share a store, in which names are unique.
+  const auto name = "bench-" + to_hex(pki::random_bytes(6));
+  w.tenant = {pki::mint<tenant_id>(now()), name, true, now()};
+  w.site = {pki::mint<site_id>(now()), w.tenant.id, name,
             events::site::kind::dedicated, now()};
-  w.pool = {pki::mint<pool_id>(now()), w.tenant.id, w.site.id, "bench",
+  w.pool = {pki::mint<pool_id>(now()), w.tenant.id, w.site.id, name,
             events::pool::agent::bcd,  now()};
   return w;
 }

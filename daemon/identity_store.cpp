@@ -6,6 +6,10 @@
 #include "pki/certificate.hpp"
 #include "pki/csr.hpp"
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 namespace bc::daemon {
 
 namespace {
@@ -17,6 +21,12 @@ const std::string identity_name = "identity.json";
 const std::string key_name = "node.key";
 const std::string pending_key_name = "node.key.pending";
 const std::string pending_csr_name = "csr.pending";
+constexpr int most_resets_a_second = 1000;
+// In the order in which a reset renames them. The identity is last: of a reset
+// that was cut short, another one finds the rest.
+const std::array<std::string, 6> identity_files = {
+    "journal.db",     "node.key.next", pending_csr_name,
+    pending_key_name, key_name,        identity_name};
 
 std::optional<pki::private_key> key_in(
     const std::optional<secret_bytes>& file) {
@@ -33,7 +43,28 @@ bool certifies(const identity& who, const pki::public_key& key) {
   return leaf && leaf.value().key == key;
 }
 
+// ".reset-20261130T120000Z"
+std::string reset_suffix(time_point now) {
+  auto text = to_rfc3339(now);
+  text.erase(text.find('.'));
+  std::erase_if(text, [](char c) { return c == '-' || c == ':'; });
+  return ".reset-" + text + "Z";
+}
+
 }  // namespace
+
+std::vector<std::string> files_to_set_aside(
+    const std::filesystem::path& data_dir) {
+  std::vector<std::string> found;
+  std::copy_if(identity_files.begin(), identity_files.end(),
+               std::back_inserter(found), [&](const std::string& name) {
+                 std::error_code ignored;
+                 return std::filesystem::symlink_status(data_dir / name,
+                                                        ignored)
+                            .type() != std::filesystem::file_type::not_found;
+               });
+  return found;
+}
 
 std::string encode(const identity& who) {
   std::vector<std::string> chain;
@@ -152,6 +183,31 @@ result<void> identity_store::keep(const pki::private_key& key,
   // Only now: until the pair is whole, a retry needs the same CSR.
   forget_pending();
   return ok();
+}
+
+result<std::string> identity_store::set_aside(time_point now) const {
+  std::vector<std::string> present;
+  std::copy_if(identity_files.begin(), identity_files.end(),
+               std::back_inserter(present),
+               [this](const std::string& name) { return dir_.holds(name); });
+  if (present.empty())
+    return std::string{};
+  auto taken = [this](const std::string& suffix) {
+    return std::any_of(
+        identity_files.begin(), identity_files.end(),
+        [&](const std::string& name) { return dir_.holds(name + suffix); });
+  };
+  const auto first = reset_suffix(now);
+  auto suffix = first;
+  // On a disk that fails every name looks taken; rename() says so then.
+  for (int n = 2; n <= most_resets_a_second && taken(suffix); ++n)
+    suffix = first + "-" + std::to_string(n);
+  for (const auto& name : present)
+    if (auto moved = dir_.rename(name, name + suffix); !moved)
+      return fail(moved.error().code, moved.error().message +
+                                          "; what was renamed before ends in " +
+                                          suffix);
+  return suffix;
 }
 
 }  // namespace bc::daemon

@@ -58,10 +58,21 @@ class identity_store {
   [[nodiscard]] result<void> keep(const pki::private_key& key,
                                   const identity& who) const;
 
+  /// Renames the identity, what goes with it and what an unfinished join left
+  /// to NAME.reset-TIME. The suffix, for example ".reset-20261130T120000Z", is
+  /// one that no older file has, so no two sets mix; empty when there was
+  /// nothing to rename (spec: joining#troubleshooting, CASES 69).
+  [[nodiscard]] result<std::string> set_aside(time_point now) const;
+
  private:
   explicit identity_store(private_dir dir) : dir_(std::move(dir)) {}
   private_dir dir_;
 };
+
+/// The files of a data folder that set_aside() would rename, by a look from
+/// outside that changes nothing. One that cannot be looked at counts as there.
+[[nodiscard]] std::vector<std::string> files_to_set_aside(
+    const std::filesystem::path& data_dir);
 
 /// The text of identity.json.
 [[nodiscard]] std::string encode(const identity& who);

@@ -58,6 +58,10 @@ std::string shown(std::string_view text) {
   return out;
 }
 
+time_point machine_time(const join_options& options) {
+  return options.time != nullptr ? options.time->now() : system_clock{}.now();
+}
+
 // The one attempt to join: what it holds lives as long as the command.
 class attempt {
  public:
@@ -261,10 +265,7 @@ class attempt {
     return to_hex(byte_view{expected_.csr_sha256}.first(8));
   }
 
-  [[nodiscard]] time_point now() const {
-    return options_.time != nullptr ? options_.time->now()
-                                    : system_clock{}.now();
-  }
+  [[nodiscard]] time_point now() const { return machine_time(options_); }
 
   const config& config_;
   const join_options& options_;
@@ -282,6 +283,19 @@ class attempt {
   bool corrected_ = false;
   std::optional<join_outcome> done_;
 };
+
+// Where the old files are, and how to go on after a failure: another reset
+// would also set aside the request whose answer can still be had.
+join_outcome with_old_files(join_outcome outcome, const config& c,
+                            const std::string& suffix) {
+  if (suffix.empty())
+    return outcome;
+  outcome.message +=
+      "\nthe old files are in " + c.data_dir.string() + ", named *" + suffix;
+  if (outcome.exit_code != join_exit::joined)
+    outcome.message += "; run bcd join again without --reset";
+  return outcome;
+}
 
 // The key to seal to, or how the command ends without one.
 struct recipient {
@@ -321,12 +335,14 @@ join_outcome run_join(const config& c, hardware_source& hardware,
   auto store = identity_store::open(c.data_dir);
   if (!store)
     return ended(join_exit::local, store.error().message);
-  auto known = store.value().load();
-  if (!known)
-    return ended(join_exit::local, known.error().message);
-  if (known.value()) {
-    store.value().forget_pending();
-    return joined_as(*known.value(), true);
+  if (!options.reset) {
+    auto known = store.value().load();
+    if (!known)
+      return ended(join_exit::local, known.error().message);
+    if (known.value()) {
+      store.value().forget_pending();
+      return joined_as(*known.value(), true);
+    }
   }
   auto secret = token();
   if (!secret)
@@ -337,17 +353,26 @@ join_outcome run_join(const config& c, hardware_source& hardware,
   auto claims = hardware.read();
   if (!claims)
     return ended(join_exit::local, claims.error().message);
+  std::string suffix;
+  if (options.reset) {
+    auto moved = store.value().set_aside(machine_time(options));
+    if (!moved)
+      return ended(join_exit::local,
+                   moved.error().message + "; nothing was sent");
+    suffix = moved.value();
+  }
   auto request = store.value().pending();
   if (!request)
-    return ended(join_exit::local, request.error().message);
-  return attempt{c,
-                 options,
-                 store.value(),
-                 *to.key,
-                 claims.value(),
-                 secret.value(),
-                 request.value()}
-      .run();
+    return with_old_files(ended(join_exit::local, request.error().message), c,
+                          suffix);
+  attempt one{c,
+              options,
+              store.value(),
+              *to.key,
+              claims.value(),
+              secret.value(),
+              request.value()};
+  return with_old_files(one.run(), c, suffix);
 }
 
 join_outcome run_join(const config& c, hardware_source& hardware,

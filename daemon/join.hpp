@@ -41,6 +41,9 @@ struct join_options {
   pki::certificate_role role = pki::certificate_role::node;
   /// The node the machine is to be, for a token that names one; empty: any.
   std::string node_id = {};
+  /// Sets an identity aside that is there (identity_store::set_aside), after
+  /// every check that needs no gateway and before anything is sent.
+  bool reset = false;
   /// Retries after a lost connection or UNAVAILABLE, and after a CONFLICT.
   int retries = 3;
   /// post_join() to the configured gateway when empty.
@@ -53,7 +56,7 @@ struct join_options {
 
 /// The whole join: lock, key and CSR, seal, request, checks, identity. Nothing
 /// is written before every check of the answer passed, but for the pending
-/// pair of key and CSR.
+/// pair of key and CSR, and what a reset renames.
 [[nodiscard]] join_outcome run_join(const config& c, hardware_source& hardware,
                                     const token_source& token,
                                     const join_options& options = {});

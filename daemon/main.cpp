@@ -1,4 +1,5 @@
 #include "base/fault_point.hpp"
+#include "daemon/identity_store.hpp"
 #include "daemon/join.hpp"
 #include "daemon/token_input.hpp"
 
@@ -22,6 +23,13 @@ constexpr const char* join_help =
     "The join token is read from the environment variable BCD_JOIN_TOKEN, or\n"
     "from standard input up to its end; never from an argument. Blanks and\n"
     "line ends around it are dropped.\n"
+    "\n"
+    "A machine whose identity expired or was revoked still counts as joined.\n"
+    "To join it anew, as root:\n"
+    "  bcd join --config /etc/bcd/config.toml --reset --yes < token-file\n"
+    "renames identity.json, node.key, node.key.next, journal.db and what an\n"
+    "unfinished join left to NAME.reset-TIME, and joins. Nothing is renamed\n"
+    "unless configuration, key file, token text and hardware are in order.\n"
     "\n"
     "Exit codes:\n"
     "  0  joined, or joined already\n"
@@ -68,7 +76,19 @@ struct join_arguments {
   std::string data_dir;
   std::string role = "node";
   std::string node_id;
+  bool reset = false;
+  bool yes = false;
 };
+
+int reset_unconfirmed(const std::filesystem::path& data_dir) {
+  std::string names;
+  for (const auto& name : daemon::files_to_set_aside(data_dir))
+    names += (names.empty() ? "" : ", ") + name;
+  return complain(
+      "--reset needs --yes; it would rename " +
+      (names.empty() ? "nothing" : names) + " in " + data_dir.string() +
+      (names.empty() ? "" : " to NAME.reset-TIME") + " before it joins");
+}
 
 int join(const join_arguments& given) {
   auto config = daemon::load_config(given.config_file);
@@ -76,7 +96,10 @@ int join(const join_arguments& given) {
     return complain(config.error().message);
   if (!given.data_dir.empty())
     config.value().data_dir = std::filesystem::absolute(given.data_dir);
+  if (given.reset && !given.yes)
+    return reset_unconfirmed(config.value().data_dir);
   daemon::join_options options;
+  options.reset = given.reset;
   options.role =
       pki::parse_role(given.role).value_or(pki::certificate_role::node);
   if (!given.node_id.empty() && !node_id::parse(given.node_id))
@@ -96,6 +119,9 @@ int join(const join_arguments& given) {
   ::unsetenv(daemon::token_variable);
   bool joined = outcome.exit_code == daemon::join_exit::joined;
   std::fprintf(joined ? stdout : stderr, "%s\n", outcome.message.c_str());
+  if (outcome.already_joined)
+    std::printf(
+        "to set this identity aside and join anew: bcd join --reset --yes\n");
   return static_cast<int>(outcome.exit_code);
 }
 
@@ -136,6 +162,12 @@ int main(int argc, char** argv) {
                    "The node this machine is to be, for a token that was made "
                    "for one node")
       ->type_name("NODE");
+  auto* reset = join_command->add_flag(
+      "--reset", given.reset,
+      "Set the old identity aside before joining; with --yes");
+  join_command
+      ->add_flag("--yes", given.yes, "Do what --reset says without asking")
+      ->needs(reset);
   daemon::add_hardware_options(*join_command);
   join_command->footer(join_help);
   try {

@@ -121,6 +121,13 @@ fault private_dir::failed(std::string_view what,
              std::strerror(errno));
 }
 
+// Without this a rename may be undone by a power loss.
+result<void> private_dir::sync_folder(const std::string& name) const {
+  if (::fsync(dir_) != 0)
+    return failed("sync the folder of", name);
+  return ok();
+}
+
 result<std::optional<secret_bytes>> private_dir::read(
     const std::string& name) const {
   descriptor file{::openat(dir_, name.c_str(),
@@ -165,10 +172,23 @@ result<void> private_dir::write(const std::string& name,
     ::unlinkat(dir_, temporary.c_str(), 0);
     return why;
   }
-  // Without this the rename itself may be undone by a power loss.
-  if (::fsync(dir_) != 0)
-    return failed("sync the folder of", name);
-  return ok();
+  return sync_folder(name);
+}
+
+bool private_dir::holds(const std::string& name) const noexcept {
+  struct stat about {};
+  return ::fstatat(dir_, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 ||
+         errno != ENOENT;
+}
+
+result<void> private_dir::rename(const std::string& from,
+                                 const std::string& to) const {
+  // The lock says that nobody else takes the name in between.
+  if (holds(to))
+    return bad(path_ + "/" + to + " exists");
+  if (::renameat(dir_, from.c_str(), dir_, to.c_str()) != 0)
+    return failed("rename", from);
+  return sync_folder(to);
 }
 
 void private_dir::remove(const std::string& name) const noexcept {

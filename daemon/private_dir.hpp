@@ -31,6 +31,11 @@ class private_dir {
   /// After a crash at any moment the file holds the old or the new content.
   [[nodiscard]] result<void> write(const std::string& name,
                                    byte_view content) const;
+  /// Whether the name is taken, be it by a link that leads nowhere.
+  [[nodiscard]] bool holds(const std::string& name) const noexcept;
+  /// Never over another file, and still so after a power loss.
+  [[nodiscard]] result<void> rename(const std::string& from,
+                                    const std::string& to) const;
   void remove(const std::string& name) const noexcept;
   /// Since the file was written or touched, by the machine's clock: negative
   /// when that was set back. nullopt when there is no such file.
@@ -43,6 +48,7 @@ class private_dir {
       : dir_(dir), lock_(lock), path_(std::move(path)) {}
   [[nodiscard]] fault failed(std::string_view what,
                              const std::string& name) const;
+  [[nodiscard]] result<void> sync_folder(const std::string& name) const;
 
   int dir_ = -1;
   int lock_ = -1;

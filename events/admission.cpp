@@ -38,8 +38,9 @@ std::string presented_by(const admission& a) {
   const auto ids = pki::normalise(a.claims);
   std::string out;
   add(out, "productUuid", ids.product_uuid.value_or(""));
-  for (const auto& serial : ids.serials)
-    add(out, "serial", serial);
+  for (const auto* list : {&ids.serials, &ids.printed_uuids})
+    for (const auto& serial : *list)
+      add(out, "serial", serial);
   for (const auto& mac : ids.macs)
     add(out, "mac", mac);
   for (const auto& gpu : ids.gpu_uuids)
@@ -66,7 +67,7 @@ finding check_expect(const admission& a) {
 }
 
 bool is_placeholder(const pki::hardware_key& key) {
-  return key.hex.empty() || !key.trusted || key.only_components;
+  return !key.names_a_machine();
 }
 
 finding check_placeholder(const admission& a) {

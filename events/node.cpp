@@ -54,6 +54,9 @@ void apply(state& s, const certificate_revoked& r) {
       i.revoked_at = r.at;
       i.revoked_for = r.reason;
     }
+  // The operator has looked: whoever joins next is the machine that may.
+  if (r.reason == revocation::revoked)
+    s.reclaims.clear();
 }
 
 void apply(state& s, const clone_suspected& c) {

@@ -72,6 +72,8 @@ result<void> read_machine(joined& j, const json::reader& data,
   if (data.has("trust")) {
     BC_TRY(node_trust, codec::one_of(data, "trust", parse_trust));
     j.node_trust = node_trust;
+  } else if (j.cert.role == pki::certificate_role::node_tenant) {
+    j.node_trust = trust::tenant_controlled;
   }
   BC_TRY(acceptance, data.boolean_or("acceptance", false));
   j.acceptance = acceptance;

@@ -21,10 +21,14 @@ namespace bc::events {
 [[nodiscard]] result<std::unique_ptr<journal>> open_postgres_journal(
     const std::string& url);
 
+struct migration {
+  int version = 0;    // of the schema
+  bool rose = false;  // it was another before
+};
+
 /// Brings the store to this program's schema, each migration in a transaction
-/// of its own, under a lock, so that two may run at once. Answers the schema's
-/// version. INVALID_STATE for a store of a newer schema, INTERNAL for tables
-/// that are not ours.
-[[nodiscard]] result<int> migrate_postgres(const std::string& url);
+/// of its own, under a lock, so that two may run at once. INVALID_STATE for a
+/// store of a newer schema, INTERNAL for tables that are not ours.
+[[nodiscard]] result<migration> migrate_postgres(const std::string& url);
 
 }  // namespace bc::events

@@ -3,7 +3,6 @@
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "events/journal_shapes.hpp"
-#include "events/postgres_journal.hpp"
 #include "events/schema_fault.hpp"
 #include "events/sql_transaction.hpp"
 #include "pki/digest.hpp"
@@ -26,8 +25,9 @@ const std::vector<std::vector<std::string_view>> migrations{
      "postgres/0003_lock_journal.sql"},
     {"postgres/0100_create_read_models.sql"},
     {"postgres/0101_extend_directory.sql"},
-    {"postgres/0102_extend_nodes.sql", "postgres/0102_forget_read_models.sql"},
+    {"postgres/0102_extend_nodes.sql"},
     {"postgres/0103_create_refused_joins.sql"},
+    {"postgres/0104_version_read_models.sql"},
 };
 
 fault damaged(const std::string& what, std::string detail = {}) {
@@ -151,12 +151,14 @@ int latest_postgres_schema() {
   return static_cast<int>(migrations.size());
 }
 
-result<int> migrate(postgres::connection& db) {
+result<migration> migrate(postgres::connection& db) {
   BC_TRYV(check_place(db));
+  migration done{latest_postgres_schema(), false};
   for (;;) {
     BC_TRY(more, step_in_transaction(db));
     if (!more)
-      return latest_postgres_schema();
+      return done;
+    done.rose = true;
   }
 }
 
@@ -195,7 +197,7 @@ result<void> check_store(postgres::connection& db) {
 
 namespace bc::events {
 
-result<int> migrate_postgres(const std::string& url) {
+result<migration> migrate_postgres(const std::string& url) {
   BC_TRY(db, postgres::connection::open(url, postgres::patience::endless));
   return detail::migrate(*db);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "events/postgres.hpp"
+#include "events/postgres_journal.hpp"
 
 namespace bc::events::detail {
 
@@ -8,7 +9,7 @@ namespace bc::events::detail {
 [[nodiscard]] int latest_postgres_schema();
 
 /// Brings the store to it (events/postgres_journal.hpp: migrate_postgres).
-[[nodiscard]] result<int> migrate(postgres::connection& db);
+[[nodiscard]] result<migration> migrate(postgres::connection& db);
 
 /// INVALID_STATE for a store of another schema or of none, INTERNAL when its
 /// tables are not those of the schema or the head row does not fit them.

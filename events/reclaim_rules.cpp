@@ -18,7 +18,8 @@ std::optional<reclaim_fault> fault_of(const node::joined& node,
                                       const join_token::created& token) {
   if (node.tenant != token.tenant)
     return reclaim_fault::tenant;
-  if (!token.allow_reclaim)
+  // A token for this very node is leave enough.
+  if (!token.allow_reclaim && token.node != node.id)
     return reclaim_fault::not_allowed;
   if (node.site != token.site)
     return reclaim_fault::site;
@@ -34,10 +35,10 @@ std::optional<reclaim_fault> fault_of(const node::joined& node,
 
 std::string_view reclaim_fault_text(reclaim_fault f) noexcept {
   switch (f) {
+    // The same words: whose node it is, is not the asker's to know.
     case reclaim_fault::tenant:
-      return "a machine that is another tenant's node";
     case reclaim_fault::not_allowed:
-      return "a known machine, and a token without allowReclaim";
+      return "a known machine, and a token that may not take it back";
     case reclaim_fault::site:
       return "a node of another site";
     case reclaim_fault::pool:

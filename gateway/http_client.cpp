@@ -107,6 +107,10 @@ class exchange {
       return unreachable("no connection in time");
     if (*done)
       return unreachable(reason_of(*done));
+    // A small request behind the handshake would else wait 40 ms for the
+    // server's delayed ACK.
+    error_code ignored;
+    stream.socket().set_option(tcp::no_delay(true), ignored);
     return ok();
   }
 

@@ -60,10 +60,12 @@ identifiers normalise(const hardware_claims& claims) {
   for (const auto* claim :
        {&claims.product_serial, &claims.board_serial, &claims.chassis_serial}) {
     auto serial = fold_serial(*claim);
-    bool printed = uuid && prints_uuid(serial, *uuid);
-    if (!printed && !is_placeholder_serial(serial) &&
-        !is_among(out.serials, serial))
-      out.serials.push_back(serial);
+    if (is_placeholder_serial(serial))
+      continue;
+    auto& list =
+        uuid && prints_uuid(serial, *uuid) ? out.printed_uuids : out.serials;
+    if (!is_among(list, serial))
+      list.push_back(serial);
   }
   for (const auto& claim : claims.macs)
     if (auto mac = parse_mac(claim))
@@ -144,7 +146,8 @@ bool matches(const hardware_expectation& expect, const identifiers& machine) {
   };
   return (!expect.product_uuid ||
           expect.product_uuid == machine.product_uuid) &&
-         among(machine.serials, expect.serial) &&
+         (among(machine.serials, expect.serial) ||
+          among(machine.printed_uuids, expect.serial)) &&
          among(machine.macs, expect.mac) &&
          among(machine.gpu_uuids, expect.gpu_uuid);
 }

@@ -51,6 +51,9 @@ struct identifiers {
   std::vector<std::string> serials;
   std::vector<std::string> macs;       // aa:bb:cc:dd:ee:ff, sorted, unique
   std::vector<std::string> gpu_uuids;  // lower case, sorted, unique
+  /// Serials that print the UUID once more, as clouds have them: they count for
+  /// nothing beside it, but a token may be bound to them.
+  std::vector<std::string> printed_uuids;
   bool operator==(const identifiers&) const = default;
 };
 [[nodiscard]] identifiers normalise(const hardware_claims& claims);
@@ -61,6 +64,12 @@ struct hardware_key {
   bool trusted = false;
   /// Neither a product UUID nor a serial survived.
   bool only_components = false;
+  /// It names one machine: trusted, and by more than parts that may be moved to
+  /// another. Only such a key is held by a node and taken back by a reclaim
+  /// (spec: joining#placeholder-hardware-and-reclaims).
+  [[nodiscard]] bool names_a_machine() const {
+    return !hex.empty() && trusted && !only_components;
+  }
 };
 /// One key for one machine, derive v1: of the UUID and the first serial; where
 /// one is missing, of the other and the lowest MAC, else the lowest GPU. What

@@ -137,7 +137,8 @@ bool spells_placeholder(const uuid_bytes& uuid) {
 bool is_filler(const uuid_bytes& uuid) {
   auto hex = to_hex(uuid);
   return is_nearly_constant(uuid) || has_blank_tail(uuid) || counts(uuid) ||
-         digits_repeat(hex) || groups_are_filled(hex) || is_blank_dell(uuid) ||
+         digits_repeat(hex) || groups_are_filled(hex) ||
+         doubled_digits_count(hex) || is_blank_dell(uuid) ||
          is_blank_interleave(uuid) || spells_placeholder(uuid) ||
          std::find(std::begin(shared), std::end(shared), hex) !=
              std::end(shared);

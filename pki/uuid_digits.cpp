@@ -4,6 +4,7 @@
 #include "pki/filler_patterns.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace bc::pki {
 
@@ -73,6 +74,16 @@ bool digits_repeat(std::string_view hex) {
       return true;
   }
   return false;
+}
+
+bool doubled_digits_count(std::string_view hex) {
+  std::string digits;
+  for (std::size_t at = 0; at + 1 < hex.size(); at += 2) {
+    if (hex[at] != hex[at + 1])
+      return false;
+    digits += hex[at];
+  }
+  return hex_counts(digits);
 }
 
 bool groups_are_filled(std::string_view hex) {

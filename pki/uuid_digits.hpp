@@ -15,6 +15,9 @@ namespace bc::pki {
 /// (dead, beef).
 [[nodiscard]] bool groups_are_filled(std::string_view hex);
 
+/// Each byte is one digit twice, and these digits count (1122…eeff00).
+[[nodiscard]] bool doubled_digits_count(std::string_view hex);
+
 /// Digits that count by one, up or down; after 9 come a or 0, after f 0, 1 or
 /// a.
 [[nodiscard]] bool hex_counts(std::string_view digits);

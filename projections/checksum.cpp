@@ -55,8 +55,8 @@ result<std::string> add_page(sql::connection& db, const table& t,
 
 result<std::string> hash_all(sql::connection& db) {
   pki::field_hash hash;
-  BC_TRY(position, read_checkpoint(db));
-  hash.add(std::to_string(position));
+  BC_TRY(at, read_checkpoint(db));
+  hash.add(std::to_string(at.position));
   for (std::size_t i = 0; i < tables.size(); ++i) {
     hash.add(tables[i].name);
     std::string after;

@@ -1,4 +1,5 @@
 #include "events/postgres_pool.hpp"
+#include "projections/checkpoint.hpp"
 #include "projections/source.hpp"
 
 #include <utility>
@@ -16,7 +17,18 @@ class pool_source final : public source {
 
   /// Opens the first connection.
   [[nodiscard]] result<void> check() {
-    return with([](sql::connection&) { return result<void>{ok()}; });
+    checkpoint at;
+    auto read = with([&at](sql::connection& db) -> result<void> {
+      BC_TRY(found, read_checkpoint(db));
+      at = found;
+      return ok();
+    });
+    // Tables that are not as they must be: a rebuild opens this too.
+    if (!read && read.error().code != errc::internal)
+      return read;
+    if (is_older(at))
+      return fail(errc::invalid_state, not_ours(at));
+    return ok();
   }
 
   result<void> with(

@@ -39,14 +39,14 @@ result<void> catch_up(sql::connection& db, events::journal& source,
   }
 }
 
-// nullopt when the tables are not as they must be.
+// nullopt when the tables or their rows are not such as this program writes.
 result<std::optional<std::uint64_t>> usable_position(sql::connection& db) {
-  auto position = read_checkpoint(db);
-  auto checked = position ? check_tables(db, live_statements())
-                          : result<void>{position.error()};
-  if (checked)
-    return std::optional{position.value()};
-  if (checked.error().code != errc::internal)
+  auto at = read_checkpoint(db);
+  auto checked =
+      at ? check_tables(db, live_statements()) : result<void>{at.error()};
+  if (checked && is_ours(at.value()))
+    return std::optional{at.value().position};
+  if (!checked && checked.error().code != errc::internal)
     return std::move(checked).error();
   return std::nullopt;
 }
@@ -70,9 +70,11 @@ class projector final : public events::inline_projector {
   }
 
   result<void> finish(sql::connection& db, std::uint64_t position) override {
-    BC_TRY(s, db.prepare("update projection_checkpoint set position = ? "
-                         "where one = 1"));
-    return s.bind(1, sql::to_sql(position)).run();
+    BC_TRY(s, db.prepare("update projection_checkpoint set position = ?, "
+                         "version = ? where one = 1"));
+    return s.bind(1, sql::to_sql(position))
+        .bind(2, sql::to_sql(written_version))
+        .run();
   }
 };
 

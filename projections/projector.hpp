@@ -12,8 +12,9 @@ namespace bc::projections {
 
 /// Applies every event to the tables of tables.hpp inside the append
 /// transaction, on SQLite. When the store is opened it makes them, rebuilds
-/// them where one is missing or ahead of the journal, and catches up where
-/// they are behind. On Postgres a tailer does it (tailer.hpp).
+/// them where one is missing, ahead of the journal or of another version
+/// (checkpoint.hpp), and catches up where they are behind. On Postgres a tailer
+/// does it (tailer.hpp).
 [[nodiscard]] std::unique_ptr<events::inline_projector> make_projector();
 
 /// Fills shadow tables from the journal's first event on and swaps them in;
@@ -25,9 +26,11 @@ namespace bc::projections {
 [[nodiscard]] result<std::uint64_t> rebuild(sql::connection& db,
                                             events::journal& source);
 
-/// Rebuilds read models that a migration has emptied, on Postgres: whoever
-/// follows the journal would fill them too, but show them half full meanwhile.
-[[nodiscard]] result<void> renew(sql::connection& db, events::journal& source);
+/// Rebuilds read models that an older program wrote, and those of a store that
+/// was `migrated` just now and holds events, on Postgres. The version tells it
+/// again where a migration was cut off.
+[[nodiscard]] result<void> renew(sql::connection& db, events::journal& source,
+                                 bool migrated);
 
 /// SHA-256 over the checkpoint and all rows of all read models in key order,
 /// hex; the same on every database.

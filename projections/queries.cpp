@@ -156,7 +156,7 @@ class sql_queries final : public queries {
     std::uint64_t found = 0;
     BC_TRYV(from_->with([&](sql::connection& db) -> result<void> {
       BC_TRY(at, read_checkpoint(db));
-      found = at;
+      found = at.position;
       return ok();
     }));
     return found;

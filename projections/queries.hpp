@@ -149,7 +149,7 @@ class queries {
 
 /// Over a store in Postgres, on up to four connections of their own. The first
 /// must succeed; one that is lost later is replaced, and the query asked once
-/// more.
+/// more. INVALID_STATE for rows that an older program wrote.
 [[nodiscard]] result<std::unique_ptr<queries>> open_postgres_queries(
     const std::string& url);
 

@@ -75,7 +75,6 @@ result<void> make_shadows(sql::connection& db) {
   // What a rebuild that was cut off has left.
   BC_TRYV(db.execute(drop_script(shadow_suffix)));
   BC_TRYV(db.execute(creation_script(db.kind(), shadow_suffix)));
-  BC_TRYV(db.execute(checkpoint_script(db.kind())));
   return t.commit();
 }
 
@@ -91,9 +90,21 @@ result<filled> fill(sql::connection& db, events::journal& source) {
   }
 }
 
+result<bool> find_checkpoint(sql::connection& db) {
+  auto at = read_checkpoint(db);
+  if (!at && at.error().code != errc::internal)
+    return std::move(at).error();
+  return bool(at);
+}
+
 // With nobody else writing the read models; the journal goes on.
 result<std::uint64_t> swap(sql::connection& db, events::journal& source,
-                           filled so_far) {
+                           filled so_far, bool has_checkpoint) {
+  // Not before: at 0 beside rows that are there, it would have all events
+  // applied to them again.
+  if (!has_checkpoint) {
+    BC_TRYV(db.execute(checkpoint_script(db.kind())));
+  }
   BC_TRY(live, lock_checkpoint(db));
   BC_TRY(head, source.head());
   while (so_far.position < head.position) {
@@ -108,7 +119,7 @@ result<std::uint64_t> swap(sql::connection& db, events::journal& source,
   }
   BC_TRYV(db.execute(swap_script(db.kind())));
   BC_TRYV(replace_parked(db, so_far.parked));
-  BC_TRYV(move_checkpoint(db, live, so_far.position));
+  BC_TRYV(move_checkpoint(db, live.position, so_far.position));
   return so_far.position;
 }
 
@@ -122,11 +133,12 @@ result<std::uint64_t> rebuild(sql::connection& db, events::journal& source) {
   if (db.kind() == sql::dialect::postgres) {
     BC_TRYV(db.execute(analyze_script()));
   }
+  BC_TRY(there, find_checkpoint(db));
   for (int tries = 1;; ++tries) {
     {
       sql::transaction tx{db};
       BC_TRYV(tx.begin());
-      auto done = swap(db, source, so_far);
+      auto done = swap(db, source, so_far, there);
       if (done) {
         BC_TRYV(tx.commit());
         return done;
@@ -138,10 +150,11 @@ result<std::uint64_t> rebuild(sql::connection& db, events::journal& source) {
   }
 }
 
-result<void> renew(sql::connection& db, events::journal& source) {
-  BC_TRY(position, read_checkpoint(db));
+result<void> renew(sql::connection& db, events::journal& source,
+                   bool migrated) {
+  BC_TRY(at, read_checkpoint(db));
   BC_TRY(head, source.head());
-  if (position == 0 && head.position > 0) {
+  if (is_older(at) || (migrated && head.position > 0)) {
     BC_TRYV(rebuild(db, source));
   }
   return ok();

@@ -24,6 +24,7 @@ constexpr std::string_view migrations[] = {
     "0100_create_read_models.sql",
     "0101_extend_directory.sql",
     "0102_extend_nodes.sql",
+    "0104_version_read_models.sql",
 };
 
 bool is_word(char c) {
@@ -118,7 +119,8 @@ std::string creation_script(sql::dialect d, std::string_view suffix) {
 }
 
 std::string checkpoint_script(sql::dialect d) {
-  return statements_of(d, is_of_checkpoint);
+  return "drop table if exists projection_checkpoint;\n" +
+         statements_of(d, is_of_checkpoint);
 }
 
 std::string drop_script(std::string_view suffix) {

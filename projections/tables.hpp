@@ -51,7 +51,7 @@ inline constexpr std::string_view shadow_suffix = "__new";
 [[nodiscard]] std::string creation_script(sql::dialect d,
                                           std::string_view suffix);
 
-/// Makes the checkpoint (at 0) where there is none.
+/// Makes the checkpoint anew, at 0.
 [[nodiscard]] std::string checkpoint_script(sql::dialect d);
 
 /// Drops every table of this suffix, not the checkpoint.

@@ -80,6 +80,7 @@ class tailing final : public tailer {
   result<bool> holds_lease(std::uint64_t epoch);
   void note(const fault& why);
   void report(const parked_streams& parked);
+  void report(const checkpoint& at);
   void tell(const std::string& text) {
     if (options_.alarm)
       options_.alarm(text);
@@ -88,7 +89,8 @@ class tailing final : public tailer {
   tailer_options options_;
   // Of the thread alone.
   std::unique_ptr<postgres::connection> db_;
-  std::optional<std::uint64_t> position_;          // nullopt: to be read again
+  std::optional<checkpoint> at_;                   // nullopt: to be read again
+  std::optional<std::uint64_t> reported_version_;  // not ours
   std::map<std::string, std::uint64_t> reported_;  // parked streams
 
   mutable std::mutex mutex_;
@@ -131,7 +133,7 @@ void tailing::run() noexcept {
 }
 
 void tailing::note(const fault& why) {
-  position_.reset();
+  at_.reset();
   if (db_ && (!db_->is_alive() || db_->in_transaction()))
     db_.reset();
   {
@@ -148,7 +150,7 @@ void tailing::note(const fault& why) {
 // True when there is more to do at once.
 result<bool> tailing::round() {
   BC_TRYV(connect());
-  auto epoch = options_.epoch();
+  auto epoch = is_ours(*at_) ? options_.epoch() : std::nullopt;
   auto more = epoch ? advance(*epoch) : result<bool>{false};
   if (more && !more.value()) {
     BC_TRYV(look());
@@ -165,56 +167,57 @@ result<void> tailing::connect() {
     BC_TRY(fresh, postgres::connection::open(options_.url));
     db_ = std::move(fresh);
   }
-  if (!position_) {
-    BC_TRY(position, read_checkpoint(*db_));
+  if (!at_) {
+    BC_TRY(at, read_checkpoint(*db_));
     // Of a commit whose answer was lost too.
     BC_TRY(parked, load_parked(*db_));
     report(parked);
-    position_ = position;
+    at_ = at;
   }
   return ok();
 }
 
 // Where things stand, whoever moves them.
 result<void> tailing::look() {
-  BC_TRY(s, db_->prepare("select position, (select count(*) from "
+  BC_TRY(s, db_->prepare("select position, version, (select count(*) from "
                          "parked_streams) from projection_checkpoint "
                          "where one = 1"));
   BC_TRY(row, s.step());
   if (!row)
     return fail(errc::internal, "the read models have no checkpoint");
-  auto position = sql::of_sql(s.number(0));
-  auto parked = sql::of_sql(s.number(1));
+  checkpoint at{sql::of_sql(s.number(0)), sql::of_sql(s.number(1))};
+  auto parked = sql::of_sql(s.number(2));
   BC_TRY(head, options_.journal.head());
   // After the journal was restored from an older backup.
-  if (head.position < position)
+  if (head.position < at.position)
     return fail(errc::internal, "the read models are at " +
-                                    std::to_string(position) +
+                                    std::to_string(at.position) +
                                     ", ahead of the journal at " +
                                     std::to_string(head.position) +
                                     "; run better-compute projections rebuild");
-  position_ = position;
+  report(at);
+  at_ = at;
   std::lock_guard lock{mutex_};
-  stats_.position = position;
+  stats_.position = at.position;
   stats_.parked = parked;
   stats_.head = head.position;
   return ok();
 }
 
 result<bool> tailing::advance(std::uint64_t epoch) {
-  BC_TRY(events, options_.journal.read_all(*position_, group_limit));
+  BC_TRY(events, options_.journal.read_all(at_->position, group_limit));
   if (events.empty())
     return false;
-  BC_TRYV(check_dense(events, *position_));
+  BC_TRYV(check_dense(events, at_->position));
   parked_streams parked;
   BC_TRY(written, write(events, epoch, parked));
   if (!written)
     return false;
-  position_ = events.back().position;
+  at_ = checkpoint{events.back().position, written_version};
   {
     std::lock_guard lock{mutex_};
-    stats_.position = *position_;
-    stats_.head = std::max(stats_.head, *position_);
+    stats_.position = at_->position;
+    stats_.head = std::max(stats_.head, at_->position);
   }
   report(parked);
   return pass(fault_point::projector_after_commit)
@@ -222,20 +225,21 @@ result<bool> tailing::advance(std::uint64_t epoch) {
              : fail(errc::unavailable, "the commit's outcome is lost");
 }
 
-// False when another has moved the checkpoint, or has the lease.
+// False when another has moved the checkpoint or has the lease, or the rows are
+// not such as this program writes.
 result<bool> tailing::write(const std::vector<envelope>& events,
                             std::uint64_t epoch, parked_streams& parked) {
   sql::transaction t{*db_};
   BC_TRYV(t.begin());
   BC_TRY(live, lock_checkpoint(*db_));
   BC_TRY(ours, holds_lease(epoch));
-  if (live != *position_ || !ours)
+  if (live.position != at_->position || !ours || !is_ours(live))
     return false;
   // A rebuild may have changed them without moving the checkpoint.
   BC_TRY(known, load_parked(*db_));
   BC_TRY(added, apply_group(*db_, live_statements(), events, known));
   BC_TRYV(add_parked(*db_, added));
-  BC_TRYV(move_checkpoint(*db_, live, events.back().position));
+  BC_TRYV(move_checkpoint(*db_, live.position, events.back().position));
   BC_TRYV(pass(fault_point::projector_before_commit));
   BC_TRYV(t.commit());
   parked = std::move(added);
@@ -252,6 +256,16 @@ void tailing::report(const parked_streams& parked) {
     if (std::exchange(reported_[stream], why.position) != why.position)
       tell("stream " + stream + " is parked at event " +
            std::to_string(why.position) + ": " + why.reason);
+}
+
+void tailing::report(const checkpoint& at) {
+  if (is_ours(at)) {
+    reported_version_.reset();
+    return;
+  }
+  if (std::exchange(reported_version_, at.version) != at.version &&
+      options_.warn)
+    options_.warn(not_ours(at));
 }
 
 }  // namespace

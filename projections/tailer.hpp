@@ -21,6 +21,9 @@ struct tailer_options {
   /// Told, from the tailer's thread, of each stream that is parked and of each
   /// fault that holds it up: to be logged as errors.
   std::function<void(const std::string&)> alarm = nullptr;
+  /// Told once when the read models are not of this program's version: to be
+  /// logged as a warning.
+  std::function<void(const std::string&)> warn = nullptr;
 };
 
 struct tailer_stats {
@@ -36,7 +39,9 @@ struct tailer_stats {
 /// only from where it was seen: so nothing is left out or applied twice,
 /// whoever else runs and whatever is lost in between. The lease's epoch is
 /// read there too, without a lock: it spares two processes the same work, no
-/// more. A poison event parks its stream, and the rest goes on.
+/// more. A poison event parks its stream, and the rest goes on. Rows of another
+/// version (checkpoint.hpp) are left as they are, and looked at until they are
+/// made anew.
 class tailer {
  public:
   [[nodiscard]] static std::unique_ptr<tailer> start(tailer_options options);

@@ -72,6 +72,10 @@ void mint_for(exchange_ptr x, asked_token in, const events::pool::state& pool,
               const events::site::state& site) {
   if (site.deleted_at)
     return x->refuse(errc::invalid_state, "The pool's site is deleted");
+  // No machine could join with it.
+  if (!is_visible_to(*site.site, x->who.tenant))
+    return x->refuse(errc::invalid_state,
+                     "The pool's site no longer serves this tenant");
   in.token.site = pool.pool->site;
   mint_token(x, in,
              {{events::stream_of(pool.pool->id), {}, pool.version, {}},

@@ -135,6 +135,9 @@ void sites_update(exchange_ptr x) {
         auto decided = decide(*found, in);
         if (!decided)
           return x->refuse(decided.error());
+        if (in.dedicated_to && !x->who.root)
+          return x->refuse(errc::access_denied,
+                           "The root tenant alone says whom a site serves");
         with_served(x, in.dedicated_to,
                     [x, found, events = decided.value()](events::batch b) {
                       settle_site(x, std::move(b), found, events, sites_update);

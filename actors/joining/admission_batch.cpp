@@ -113,7 +113,7 @@ events::node::joined joined_of(const events::join_token::created& token,
   out.pool = token.pool;
   out.attestor = "join-token";
   out.hardware_key = m.hardware.hex;
-  out.hardware_key_trusted = m.hardware.trusted;
+  out.hardware_key_trusted = m.hardware.names_a_machine();
   out.hardware_changed = m.identity.hardware_changed;
   out.node_trust = m.identity.trust;
   out.acceptance = m.identity.acceptance;

@@ -16,7 +16,7 @@ class reading : public std::enable_shared_from_this<reading> {
           shared_state<events::join_token::state> token,
           const pki::hardware_key& hardware, reply_to<judged_by> done)
       : streams_(std::move(streams)),
-        hardware_(hardware.trusted ? hardware.hex : std::string{}),
+        hardware_(hardware.names_a_machine() ? hardware.hex : std::string{}),
         done_(std::move(done)) {
     out_.token = std::move(token);
   }

@@ -105,6 +105,19 @@ result<json::document> input_of(const context& ctx, const invocation& call) {
   return input;
 }
 
+result<void> check_together(const invocation& call) {
+  if (!call.command.check)
+    return ok();
+  std::set<std::string> fields;
+  for (std::size_t i = 0; i < call.arguments.size(); ++i)
+    if (is_given(call.command.arguments[i], call.arguments[i]))
+      fields.insert(call.command.arguments[i].field);
+  auto wrong = call.command.check(fields);
+  if (wrong.empty())
+    return ok();
+  return fail(errc::invalid_input, wrong + "; see --help");
+}
+
 // Of the first argument without a name.
 std::string subject_of(const invocation& call) {
   for (std::size_t i = 0; i < call.arguments.size(); ++i)
@@ -113,22 +126,28 @@ std::string subject_of(const invocation& call) {
   return {};
 }
 
+// What to say of an answer without the secret that it was to show.
+std::string no_secret(const one_time_secret& secret,
+                      const json::document& record) {
+  auto id = json::reader{record}.text("id");
+  return secret.missing + "; revoke " + (id ? id.value() : "it") + " and " +
+         secret.another;
+}
+
 // The answer to `create` without its secret, which is in the file.
 void keep_secret(context& ctx, const one_time_secret& secret,
                  json::document& record, new_secret_file& file,
                  const std::string& path) {
   json::reader from{record};
-  auto id = from.text("id");
   auto text = from.text(secret.field);
-  auto named = id ? id.value() : "it";
   if (!text)
-    return report(
-        ctx, fail(errc::invalid_state, secret.missing + "; revoke " + named +
-                                           " and create another"));
+    return report(ctx, fail(errc::invalid_state, no_secret(secret, record)));
   if (auto kept = file.keep(text.value() + "\n"); !kept) {
     auto why = kept.error();
-    why.message +=
-        "; the " + secret.noun + " was created and is lost: revoke " + named;
+    auto id = from.text("id");
+    why.message += "; the " + secret.noun +
+                   " was created and is lost: revoke " +
+                   (id ? id.value() : "it") + " and " + secret.another;
     return report(ctx, why);
   }
   record.RemoveMember(secret.field.c_str());
@@ -159,10 +178,12 @@ void run_record(context& ctx, const invocation& call,
                           api_name(call.command.name), json::to_text(input));
   if (!record)
     return;
+  const auto& secret = call.command.secret;
   if (file)
-    keep_secret(ctx, *call.command.secret, *record, *file, call.out);
-  else
-    show_record(ctx, *record);
+    return keep_secret(ctx, *secret, *record, *file, call.out);
+  show_record(ctx, *record);
+  if (secret && !record->HasMember(secret->field.c_str()))
+    warn(no_secret(*secret, *record));
 }
 
 void run(context& ctx, invocation& call) {
@@ -171,6 +192,8 @@ void run(context& ctx, invocation& call) {
   auto input = take_kept(ctx, call);
   if (!input)
     return report(ctx, input.error(), usage);
+  if (auto good = check_together(call); !good)
+    return report(ctx, good.error(), usage);
   auto body = input_of(ctx, call);
   if (!body)
     return report(ctx, body.error(), usage);
@@ -198,9 +221,9 @@ void add_command(CLI::App& group, context& ctx, const api_command& command) {
   if (!command.columns.empty())
     add_paging(*c, *call);
   if (command.secret)
-    add_path(*c, "--out", call->out,
-             "Write the " + command.secret->noun +
-                 " to this new 0600 file; never over one");
+    add_out(*c, call->out,
+            "Write the " + command.secret->noun +
+                " to this new 0600 file; never over one");
   if (!command.question.empty())
     add_yes(*c, call->yes);
   add_utc_option(*c, ctx);

@@ -4,7 +4,9 @@
 #include "ops/cli/table.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +17,10 @@ namespace bc::cli {
 
 /// A secret in an answer that is shown once.
 struct one_time_secret {
-  std::string field;  // "token"
-  std::string noun;   // "token"
-  /// What to say when an answer has none, which follows the record's id.
-  std::string missing;
+  std::string field;    // "token"
+  std::string noun;     // "token"
+  std::string missing;  // what to say when an answer has none
+  std::string another = "create another";  // what to do then
 };
 
 struct api_command {
@@ -32,6 +34,8 @@ struct api_command {
   /// What cannot be taken back is asked first: "Delete the node".
   std::string question = {};
   std::string notes = {};
+  /// What is wrong with the fields that were given, together; empty: nothing.
+  std::function<std::string(const std::set<std::string>& fields)> check = {};
 };
 
 /// The commands of one group of methods: "join-tokens" calls joinTokens.

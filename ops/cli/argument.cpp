@@ -142,9 +142,14 @@ argument moment(std::string name, std::string field, std::string help) {
                         const std::string& text) -> result<json::value> {
         if (from_rfc3339(text))
           return text_value(input, text);
-        if (auto ago = parse_duration(text))
-          return text_value(input,
-                            to_rfc3339(system_clock{}.now() - ago.value()));
+        if (auto ago = parse_duration(text)) {
+          const auto at = system_clock{}.now() - ago.value();
+          // Such years have no text of RFC 3339, and no event is of then.
+          if (at < time_point{})
+            return fail(errc::invalid_input,
+                        name + " goes back to before 1970");
+          return text_value(input, to_rfc3339(at));
+        }
         return fail(errc::invalid_input,
                     name +
                         " is a time (2026-11-29T18:00:00Z) or how long ago "

@@ -52,8 +52,7 @@ void add_bootstrap(CLI::App& app, context& ctx) {
       "Make the root tenant and its first credential in a store that has none");
   auto o = std::make_shared<bootstrap_options>();
   add_store_option(*c, o->store)->required();
-  add_path(*c, "--out", o->file, "New file (0600) for the credential")
-      ->required();
+  add_out(*c, o->file, "New file (0600) for the credential", {})->required();
   c->add_flag("--again", o->again,
               "When every root credential is lost: make one more, which is an "
               "event; then revoke the lost ones");

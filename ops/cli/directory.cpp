@@ -27,6 +27,16 @@ std::vector<argument> policy() {
   };
 }
 
+std::string check_policy(const std::set<std::string>& fields) {
+  if (fields.count("policy") == 0)
+    return {};
+  for (const auto& field : fields)
+    if (field.starts_with("policy."))
+      return "--no-policy stands alone: it takes away what --join-attestor, "
+             "--platform-operated and --acceptance-check ask";
+  return {};
+}
+
 std::vector<argument> joined(std::vector<argument> first,
                              std::vector<argument> more) {
   for (auto& a : more)
@@ -140,7 +150,8 @@ api_group pools_group() {
         {},
         {},
         "--join-attestor, --platform-operated and --acceptance-check make one "
-        "policy, which\nreplaces the whole of the old one."},
+        "policy, which\nreplaces the whole of the old one.",
+        check_policy},
        {"archive",
         "Archive a pool; no machine joins it any more",
         {pool_id()},

@@ -109,8 +109,11 @@ finding look_at_read_models(sql::connection& db, std::uint64_t head) {
   auto at = projections::read_checkpoint(db);
   if (!at)
     return failed(check, at.error(), "run: better-compute projections rebuild");
-  auto lag = head - std::min(head, at.value());
-  auto text = "at position " + std::to_string(at.value()) + ", " +
+  if (!projections::is_ours(at.value()))
+    return {check, verdict::warning, projections::not_ours(at.value()), {}};
+  auto position = at.value().position;
+  auto lag = head - std::min(head, position);
+  auto text = "at position " + std::to_string(position) + ", " +
               std::to_string(lag) + " events behind the journal";
   if (lag <= small_lag)
     return {check, verdict::ok, text, {}};

@@ -6,7 +6,8 @@ namespace {
 
 one_time_secret token() {
   return {"token", "token",
-          "this --key was used before, so its token cannot be shown again"};
+          "this --key was used before, so its token cannot be shown again",
+          "create another with another --key"};
 }
 
 argument token_id() {

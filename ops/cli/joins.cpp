@@ -2,6 +2,18 @@
 
 namespace bc::cli {
 
+namespace {
+
+std::string check_claims(const std::set<std::string>& fields) {
+  for (const auto& field : fields)
+    if (field.starts_with("claims"))
+      return {};
+  return "what the machine says of itself is required: --claims FILE, or its "
+         "flags (--serial, --product-uuid, --mac and others)";
+}
+
+}  // namespace
+
 api_group joins_group() {
   return {
       "joins",
@@ -39,7 +51,13 @@ api_group joins_group() {
         {"joins simulate --token jt_01k5w3c9t8e4m2v6h0a7n1p5qd \\\n"
          "    --serial SN-7701 --mac 3c:ec:ef:12:34:56",
          "joins simulate --token jt_01k5w3c9t8e4m2v6h0a7n1p5qd --claims "
-         "machine.json"}}}};
+         "machine.json"},
+        {},
+        0,
+        {},
+        {},
+        "Needs --claims or at least one flag of what they hold.",
+        check_claims}}};
 }
 
 }  // namespace bc::cli

@@ -110,7 +110,7 @@ void add_export(CLI::App& group, context& ctx) {
   c->add_flag("--with-internal", *with_internal,
               "With what never leaves otherwise: secret hashes, certificates, "
               "the sealed keys");
-  add_path(*c, "--out", *path, "New file (0600), instead of standard output");
+  add_out(*c, *path, "New file (0600), instead of standard output");
   add_examples(*c,
                {"journal export --store sqlite:journal.db --out export.ndjson"},
                "The export verifies and replays without the store (--from).");
@@ -139,9 +139,11 @@ void add_replay(CLI::App& group, context& ctx) {
   c->add_flag("--with-internal", o->with_internal,
               "Show what never leaves otherwise");
   add_output_option(*c, ctx);
-  add_examples(
-      *c, {"journal replay --store sqlite:journal.db --stream jt_…",
-           "journal replay --from export.ndjson --stream node_… --until 4711"});
+  add_examples(*c,
+               {"journal replay --store sqlite:journal.db \\\n"
+                "    --stream jt_01k5w3c9t8e4m2v6h0a7n1p5qd",
+                "journal replay --from export.ndjson \\\n"
+                "    --stream node_01k5w3c9t8e4m2v6h0a7n1p5qd --until 4711"});
   c->callback([&ctx, o] { replay_journal(ctx, *o); });
 }
 

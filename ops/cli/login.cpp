@@ -66,6 +66,14 @@ bool check_credential(context& ctx) {
 bool check_pool(context& ctx) {
   if (ctx.pool.empty())
     return true;
+  if (ctx.tenant.empty()) {
+    report(ctx,
+           fail(errc::invalid_input,
+                "--pool needs --tenant: the credential does not tell its "
+                "tenant; see --help"),
+           usage);
+    return false;
+  }
   json::writer input;
   input.begin_object()
       .field("tenantId", ctx.tenant)
@@ -196,7 +204,9 @@ void add_login(CLI::App& app, context& ctx) {
   add_examples(
       *c,
       {"login --url https://compute.example.com --credential-file credential",
-       "login --profile lab --url https://lab.example.com --pool pool_01k5w3…",
+       "login --profile lab --url https://lab.example.com \\\n"
+       "    --credential-file lab-credential "
+       "--pool pool_01k5w3c9t8e4m2v6h0a7n1p5qd",
        "login --url https://compute.example.com --credential-file - < secret"},
       "The profile is a section of $XDG_CONFIG_HOME/better-compute/"
       "profile.toml\n(~/.config without it), 0600. Commands use the profile "

@@ -25,10 +25,9 @@ void add_utc_option(CLI::App& command, context& ctx) {
 
 void add_server_options(CLI::App& command, context& ctx) {
   add_output_option(command, ctx);
-  command
-      .add_option("--url", ctx.url,
-                  "The API, for example https://compute.example.com "
-                  "[the profile's, else http://127.0.0.1:7780]")
+  add_text(command, "--url", ctx.url,
+           "The API, for example https://compute.example.com "
+           "[the profile's, else http://127.0.0.1:7780]")
       ->type_name("URL")
       ->envname("BETTER_COMPUTE_URL")
       ->group(server_group);
@@ -37,10 +36,8 @@ void add_server_options(CLI::App& command, context& ctx) {
            "else the file BETTER_COMPUTE_CREDENTIAL_FILE names, else the "
            "profile's")
       ->group(server_group);
-  command
-      .add_option("--ca-file", ctx.ca_file,
-                  "PEM of the CA the API's certificate is from")
-      ->type_name("FILE")
+  add_path(command, "--ca-file", ctx.ca_file,
+           "PEM of the CA the API's certificate is from")
       ->envname("BETTER_COMPUTE_CA_FILE")
       ->group(server_group);
   add_profile_option(command, ctx);
@@ -54,10 +51,9 @@ void add_output_option(CLI::App& command, context& ctx) {
 }
 
 void add_tenant_option(CLI::App& command, context& ctx) {
-  command
-      .add_option("--tenant", ctx.tenant,
-                  "The tenant to act for, as `credentials bootstrap` or "
-                  "`tenants create` printed it [the profile's]")
+  add_text(command, "--tenant", ctx.tenant,
+           "The tenant to act for, as `credentials bootstrap` or "
+           "`tenants create` printed it [the profile's]")
       ->type_name("ID")
       ->envname("BETTER_COMPUTE_TENANT")
       ->group(server_group);
@@ -76,6 +72,18 @@ CLI::Option* add_text(CLI::App& command, const std::string& name,
 CLI::Option* add_path(CLI::App& command, const std::string& name,
                       std::string& value, const std::string& help) {
   return add_text(command, name, value, help)->type_name("FILE");
+}
+
+CLI::Option* add_out(CLI::App& command, std::string& path,
+                     const std::string& help, const std::string& without) {
+  const auto wrong =
+      "must be the path of a new file, not -" +
+      (without.empty() ? "" : "; without --out it goes to " + without);
+  auto check = [wrong](const std::string& text) {
+    return text == "-" ? wrong : "";
+  };
+  return add_path(command, "--out", path, help)
+      ->check(CLI::Validator{check, ""});
 }
 
 std::string check_number(const std::string& text, std::int64_t least,

@@ -32,7 +32,12 @@ CLI::Option* add_text(CLI::App& command, const std::string& name,
 /// The same for the path of a file or folder, which a shell completes.
 CLI::Option* add_path(CLI::App& command, const std::string& name,
                       std::string& value, const std::string& help);
-/// The same for a whole number in plain decimal digits, within limits.
+/// --out, the path of a new file, never "-"; `without` says where it goes
+/// without --out, empty when --out is required.
+CLI::Option* add_out(CLI::App& command, std::string& path,
+                     const std::string& help,
+                     const std::string& without = "standard output");
+/// Like add_text, for a whole number in plain decimal digits, within limits.
 CLI::Option* add_number(CLI::App& command, const std::string& name,
                         std::int64_t& value, std::int64_t least,
                         std::int64_t most, const std::string& help);

@@ -108,7 +108,7 @@ std::string format_profiles(const profiles& all) {
     for (const auto& [key, which] : texts)
       if (const auto& text = one.*which; !text.empty())
         fields.insert(key, text);
-    if (one.position > 0)
+    if (one.position > 0 && one.position <= most_position)
       fields.insert(position_key, static_cast<std::int64_t>(one.position));
     toml::table section;
     section.insert(name, std::move(fields));

@@ -3,12 +3,17 @@
 #include "base/result.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
 
 /// What a person's commands need each day, kept under a name.
 namespace bc::cli {
+
+/// The largest number that TOML has.
+inline constexpr std::uint64_t most_position =
+    std::numeric_limits<std::int64_t>::max();
 
 struct profile {
   std::string url;
@@ -17,7 +22,8 @@ struct profile {
   std::string credential_file;  // a file of its own
   std::string tenant;
   std::string pool;
-  /// Of the last event that a command wrote: lists wait for it.
+  /// Of the last event that a command wrote: lists wait for it. At most
+  /// most_position; what is above is not kept.
   std::uint64_t position = 0;
 };
 

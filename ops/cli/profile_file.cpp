@@ -65,6 +65,21 @@ result<void> make_folder(const fs::path& path) {
                                         ": " + std::strerror(errno));
 }
 
+// Where the file itself is: a link to it, as people keep their settings
+// elsewhere, must stay one.
+result<std::string> place_of(const std::string& path) {
+  std::error_code bad;
+  if (!fs::is_symlink(path, bad))
+    return path;
+  auto place = fs::canonical(path, bad);
+  if (bad)
+    return fail(errc::invalid_config,
+                path +
+                    " is a link to what is not there; make that file or "
+                    "remove the link");
+  return place.string();
+}
+
 }  // namespace
 
 std::string profile_path() {
@@ -92,13 +107,14 @@ result<void> change_profiles(
                 "no place for a profile: neither XDG_CONFIG_HOME nor HOME is "
                 "an absolute path");
   BC_TRYV(make_folder(fs::path{path}.parent_path()));
-  BC_TRY(lock, file_lock::take(path + ".lock"));
+  BC_TRY(place, place_of(path));
+  BC_TRY(lock, file_lock::take(place + ".lock"));
   static_cast<void>(lock);
-  BC_TRY(all, read_profiles(path));
+  BC_TRY(all, read_profiles(place));
   const auto before = format_profiles(all);
   BC_TRYV(change(all));
   const auto after = format_profiles(all);
-  return after == before ? ok() : replace_secret_file(path, after);
+  return after == before ? ok() : replace_secret_file(place, after);
 }
 
 }  // namespace bc::cli

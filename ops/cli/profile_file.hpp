@@ -19,6 +19,7 @@ namespace bc::cli {
 /// Reads, changes and replaces the file in one step that no other command of
 /// this user comes between, and that a crash leaves done or undone. The folder
 /// is made (0700). What `change` refuses, or leaves as it was, writes nothing.
+/// A link is followed to its file; INVALID_CONFIG when there is none.
 [[nodiscard]] result<void> change_profiles(
     const std::string& path,
     const std::function<result<void>(profiles&)>& change);

@@ -1,10 +1,12 @@
 #include "ops/cli/server.hpp"
 
 #include "gateway/http_client.hpp"
+#include "ops/cli/display_text.hpp"
 #include "ops/cli/profile_file.hpp"
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace bc::cli {
@@ -37,12 +39,15 @@ result<void> note_position(
   });
 }
 
-// What was done is done: that it could not be noted is no failure.
+// What was done is done: that it could not be noted is no failure. A position
+// beyond what a profile can hold is no journal's.
 void keep_position(context& ctx, const json::document& answer) {
   if (!ctx.used || !answer.HasMember("position") ||
       !answer["position"].IsUint64())
     return;
   const auto position = answer["position"].GetUint64();
+  if (position > most_position)
+    return;
   ctx.used->settings.position = position;
   auto kept = note_position(
       ctx, [&](std::uint64_t before) { return std::max(before, position); });
@@ -113,7 +118,8 @@ std::string page_input(const json::document& input, std::int64_t size,
 
 }  // namespace
 
-// The message names the field; details would only repeat it.
+// The message names the field; details would only repeat it. With its line
+// breaks it could pass for lines of this program.
 fault fault_of(int status, const std::string& body) {
   const auto unknown = fail(
       errc::internal, "the server answered HTTP " + std::to_string(status));
@@ -127,7 +133,7 @@ fault fault_of(int status, const std::string& body) {
   auto code = error.value().text("code");
   auto message = error.value().text("message");
   return fail(code ? errc_of(code.value()) : errc::internal,
-              message ? message.value() : "");
+              message ? printable(message.value()) : "");
 }
 
 std::optional<json::document> try_call(context& ctx, std::string_view group,
@@ -184,6 +190,7 @@ std::optional<json::document> call_pages(context& ctx, std::string_view group,
   auto& memory = all.GetAllocator();
   json::value items{rapidjson::kArrayType};
   auto cursor = wanted.cursor;
+  std::set<std::string> seen{cursor};
   bool more = true;
   while (more && (wanted.most == 0 || items.Size() < wanted.most)) {
     auto size = page_size;
@@ -202,6 +209,11 @@ std::optional<json::document> call_pages(context& ctx, std::string_view group,
     auto next = json::reader{*page}.text("cursor");
     more = next.has_value();
     cursor = more ? next.value() : "";
+    if (more && !seen.insert(cursor).second) {
+      report(ctx, fail(errc::internal,
+                       "the server's answer goes back to a page before it"));
+      return std::nullopt;
+    }
   }
   all.AddMember("items", items, memory);
   if (more)

@@ -62,15 +62,19 @@ result<std::string> text_of_file(const std::string& file) {
   return std::string{secret.expose_text()};
 }
 
+// Why a profile that is there was of no use.
+std::string profile_left_aside(const context& ctx) {
+  if (ctx.url_of_unused.empty())
+    return {};
+  return "; the profile's is for " + ctx.url_of_unused + ", not for " + ctx.url;
+}
+
 fault no_credential(const context& ctx) {
-  std::string what =
+  const std::string what =
       "no credential: `better-compute login` keeps one, or set "
       "BETTER_COMPUTE_CREDENTIAL_FILE (a 0600 file) or "
       "BETTER_COMPUTE_CREDENTIAL";
-  if (!ctx.url_of_unused.empty())
-    what +=
-        "; the profile's is for " + ctx.url_of_unused + ", not for " + ctx.url;
-  return fail(errc::unauthenticated, what);
+  return fail(errc::unauthenticated, what + profile_left_aside(ctx));
 }
 
 constexpr const char* text_variable = "BETTER_COMPUTE_CREDENTIAL";
@@ -95,7 +99,8 @@ bool settle_tenant(context& ctx) {
   report(ctx,
          fail(errc::invalid_input,
               "--tenant is required (or BETTER_COMPUTE_TENANT, or a profile "
-              "with a tenant); see --help"),
+              "with a tenant)" +
+                  profile_left_aside(ctx) + "; see --help"),
          usage);
   return false;
 }

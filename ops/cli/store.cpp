@@ -62,7 +62,7 @@ void add_migrate(CLI::App& app, context& ctx) {
       {"migrate --store sqlite:/var/lib/better-compute/j.db",
        "migrate --store postgres://compute@db.example.com/compute"},
       "The servers need not stop for Postgres; an SQLite store must not be in "
-      "use.");
+      "use.\nRead models that an older program wrote are made anew.");
   c->callback([&ctx, url] {
     auto where = store_at(ctx, *url);
     if (!where)

@@ -90,9 +90,9 @@ class running_duties final : public duties {
   void start_tailer() {
     tailer_ = projections::tailer::start(
         {options_.store->where.target, *options_.store->journal, epoch(),
-         milliseconds{200}, [](const std::string& line) {
-           spdlog::error("projector: {}", line);
-         }});
+         milliseconds{200},
+         [](const std::string& line) { spdlog::error("projector: {}", line); },
+         [](const std::string& line) { spdlog::warn("projector: {}", line); }});
   }
 
   void start_signer() {

@@ -104,11 +104,11 @@ result<opened> open_postgres(const location& where) {
 }
 
 result<int> migrate_postgres(const std::string& url) {
-  BC_TRY(version, events::migrate_postgres(url));
+  BC_TRY(done, events::migrate_postgres(url));
   BC_TRY(journal, events::open_postgres_journal(url));
   BC_TRY(db, postgres::connection::open(url, postgres::patience::endless));
-  BC_TRYV(projections::renew(*db, *journal));
-  return version;
+  BC_TRYV(projections::renew(*db, *journal, done.rose));
+  return done.version;
 }
 
 result<std::unique_ptr<events::journal>> open_journal(const location& where,

@@ -36,7 +36,8 @@ struct opened {
 
 /// Opens for a server or a command that writes. On SQLite this takes the
 /// exclusive lock. INVALID_STATE for a store that was never made ("run
-/// better-compute migrate"), is of an older schema (the same), or a newer one.
+/// better-compute migrate"), is of an older schema or on Postgres has read
+/// models that an older program wrote (the same), or is of a newer schema.
 [[nodiscard]] result<opened> open(const location& where, const clock& time);
 
 /// Opens for a command that only reads (verify, export, replay): the store may

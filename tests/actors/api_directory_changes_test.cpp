@@ -94,6 +94,14 @@ TEST_CASE("api directory: a dedicated site is seen by the tenant it serves") {
   CHECK(sees(w.other_key, w.other));
   CHECK(sees(w.root_key, w.root));
   CHECK_FALSE(may_build(w.acme_key, w.acme));
+  // Nothing could join through a pool it has there.
+  auto there = w.call(w.acme_key, "pools.list", own(w.acme));
+  auto built = there.at("/items/0/siteId") == id ? there.at("/items/0/id")
+                                                 : there.at("/items/1/id");
+  auto ask = with(own(w.acme), "poolId", json_string(built));
+  ask["ttlSeconds"] = "60";
+  ask["idempotencyKey"] = json_string("moved");
+  CHECK(w.call(w.acme_key, "joinTokens.create", ask).code() == "INVALID_STATE");
   auto alone = w.call(
       w.root_key, "sites.update",
       with(of_site(w.root, id), "dedicatedTo", json_string(w.root.str())));

@@ -1,11 +1,13 @@
 // joins.explain and joins.simulate (DESIGN section 7): what they tell, and
 // whom.
 #include "actors/api/refusal_texts.hpp"
+#include "events/reclaim_rules.hpp"
 #include "events/refusal_reason.hpp"
 #include "tests/actors/api_world.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -42,6 +44,44 @@ class joins_world : public api_world {
                 "\"presented\":\"serial B-2002\",\"identifiers\":{\"serials\":"
                 "[\"B-2002\"],\"macs\":[],\"gpuUuids\":[]}}";
     return r;
+  }
+
+  /// Of a machine that is a node already; `fault` as the rule words it.
+  refused_join reclaim_refusal(const events::node::joined& node,
+                               events::reclaim_fault fault) {
+    auto r = own_refusal("join:reclaim");
+    r.details =
+        "{\"poolId\":" + json_string(pool.str()) +
+        ",\"hardwareKey\":" + json_string(node.hardware_key) +
+        ",\"presented\":" + json_string(events::reclaim_fault_text(fault)) +
+        "}";
+    return r;
+  }
+
+  /// For the pool, which nobody has the secret of.
+  void add_token(const join_token_id& id, seconds lifetime) {
+    events::join_token::created c;
+    c.id = id;
+    c.tenant = acme;
+    c.pool = pool;
+    c.site = site;
+    c.created_at = time.now();
+    c.expires_at = time.now() + lifetime;
+    append(
+        {on(events::stream_of(c.id), acme, {events::join_token::encode(c)})});
+  }
+
+  /// A node that may be taken back.
+  events::node::joined add_node(const tenant_id& owner, const pool_id& where,
+                                const site_id& at) {
+    auto j = random.node_joined();
+    j.tenant = owner;
+    j.pool = where;
+    j.site = at;
+    j.reclaim = false;
+    j.hardware_key_trusted = true;
+    append({on(events::stream_of(j.id), owner, {events::node::encode(j)})});
+    return j;
   }
 
   void keep(const std::vector<refused_join>& refused) {
@@ -157,10 +197,7 @@ TEST_CASE("joins.explain: the nearest live token would have passed the rule") {
   auto open = w.token();
   CHECK(shown("join-token:expired") == open);
   CHECK(shown("join:placeholder-hardware").empty());
-  CHECK(shown("join:reclaim").empty());
 
-  auto reclaims = w.token({{"allowReclaim", "true"}, {"ttlSeconds", "90"}});
-  CHECK(shown("join:reclaim") == reclaims);
   auto bound =
       w.token({{"expect", "{\"serial\":\"b-2002\"}"}, {"ttlSeconds", "120"}});
   CHECK(shown("join-token:expired") == bound);
@@ -173,6 +210,70 @@ TEST_CASE("joins.explain: the nearest live token would have passed the rule") {
   site_agent.role = "site";
   w.keep({site_agent});
   CHECK_FALSE(w.explain(w.acme_key, w.acme).has("/refusals/0/liveToken"));
+}
+
+TEST_CASE("joins.explain: the refused token itself is never offered") {
+  joins_world w;
+  auto refused = w.token();
+  auto r = w.own_refusal("join:expect");
+  r.token = refused;
+  w.keep({r});
+  CHECK_FALSE(w.explain(w.acme_key, w.acme).has("/refusals/0/liveToken"));
+  auto other = w.token({{"ttlSeconds", "60"}});
+  CHECK(w.explain(w.acme_key, w.acme).at("/refusals/0/liveToken/id") == other);
+}
+
+TEST_CASE("joins.explain: a token that may take a node back, of its pool") {
+  using events::reclaim_fault;
+  joins_world w;
+  const auto node = w.add_node(w.acme, w.pool, w.site);
+  auto shown = [&w](const events::node::joined& of, reclaim_fault fault) {
+    static int n = 0;
+    auto r = w.reclaim_refusal(of, fault);
+    r.csr_sha256 = std::string(62, 'e') + std::to_string(10 + n++);
+    w.keep({r});
+    return w.explain(w.acme_key, w.acme, r.csr_sha256)
+        .at("/refusals/0/liveToken/id");
+  };
+  w.token();
+  CHECK(shown(node, reclaim_fault::not_allowed).empty());
+  auto reclaims = w.token({{"allowReclaim", "true"}, {"ttlSeconds", "90"}});
+  CHECK(shown(node, reclaim_fault::not_allowed) == reclaims);
+  // No token mends these.
+  for (auto fault :
+       {reclaim_fault::site, reclaim_fault::pool, reclaim_fault::role,
+        reclaim_fault::named, reclaim_fault::too_often})
+    CHECK(shown(node, fault).empty());
+
+  // The refused token was for another pool than the node's.
+  const auto elsewhere = w.add_pool(w.acme, w.site);
+  const auto moved = w.add_node(w.acme, elsewhere, w.site);
+  CHECK(shown(moved, reclaim_fault::not_allowed).empty());
+  auto there = w.token(
+      {{"allowReclaim", "true"}, {"poolId", json_string(elsewhere.str())}});
+  CHECK(shown(moved, reclaim_fault::not_allowed) == there);
+
+  // Another tenant's node, and hardware that nobody holds.
+  const auto foreign = w.add_node(w.other, w.other_pool, w.other_site);
+  CHECK(shown(foreign, reclaim_fault::not_allowed).empty());
+  auto nobody = node;
+  nobody.hardware_key = std::string(64, '0');
+  CHECK(shown(nobody, reclaim_fault::not_allowed).empty());
+}
+
+TEST_CASE("joins.explain: a token beyond the first page is found") {
+  joins_world w;
+  w.keep({w.own_refusal("join-token:expired")});
+  std::vector<join_token_id> ids;
+  for (int i = 0; i < 401; ++i)
+    ids.push_back(w.random.hashed_id<join_token_id>());
+  // Pages are in the order of ids.
+  std::sort(ids.begin(), ids.end(),
+            [](const auto& a, const auto& b) { return a.str() < b.str(); });
+  for (const auto& id : ids)
+    w.add_token(id, seconds{id == ids.back() ? 120 : 60});
+  CHECK(w.explain(w.acme_key, w.acme).at("/refusals/0/liveToken/id") ==
+        ids.back().str());
 }
 
 TEST_CASE("joins.explain: ten at most, newest first, each counted") {

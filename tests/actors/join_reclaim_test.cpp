@@ -135,6 +135,10 @@ TEST_CASE("reclaim: hardware that is not trusted is a new node each time") {
   auto m = make_machine(1), again = make_machine(1);
   m.claims = again.claims = {};
   m.claims.macs = again.claims.macs = {"9c:6b:00:11:22:33"};
+  // Nor do two parts make a machine: they may be moved to another.
+  if (GENERATE(false, true))
+    m.claims.gpu_uuids =
+        again.claims.gpu_uuids = {"GPU-3a1b2c4d-1111-4222-8333-a1b2c3d4e5f6"};
   auto first = w.join(m, bound().text());
   auto second = w.join(again, bound().text());
   REQUIRE(joined(first));
@@ -252,6 +256,17 @@ TEST_CASE(
 
   // Ten minutes after the older of the two, one more may come.
   w.time.advance(seconds{220});
+  CHECK(joined(w.join(reinstalled(1), token.text())));
+  CHECK(w.node(w.id).generation == 4);
+}
+
+TEST_CASE("reclaim: after the operator's revocation the right machine may") {
+  known_machine w;
+  w.reclaim();
+  w.reclaim();
+  auto token = w.mint_reclaim_token();
+  REQUIRE_FALSE(joined(w.join(reinstalled(1), token.text())));
+  w.command(w.id, node::revoke_identity{w.time.now(), "cloned"});
   CHECK(joined(w.join(reinstalled(1), token.text())));
   CHECK(w.node(w.id).generation == 4);
 }
@@ -382,11 +397,13 @@ TEST_CASE("reclaim: acceptance runs again where the pool has checks") {
 TEST_CASE("join: a token that names a node is for that one") {
   join_world w;
   const auto wanted = pki::mint<node_id>(w.time.now());
+  // Being for this node is leave to take it back.
+  const bool allow_reclaim = GENERATE(false, true);
   auto mint = [&] {
     return w.mint_token([&](auto& t) {
       t.token_role = events::join_token::role::provisioned;
       t.node = wanted;
-      t.allow_reclaim = true;
+      t.allow_reclaim = allow_reclaim;
     });
   };
   auto ask = [&](const machine& m, const minted& token,

@@ -1,6 +1,7 @@
 """The operator's path with the real programs, as ops/run starts them."""
 import http.client
 import json
+import re
 import stat
 import subprocess
 import urllib.parse
@@ -139,6 +140,67 @@ class EndToEnd(Case):
         [revoked] = dev.events("security.certificate-revoked")
         self.assertEqual(revoked["data"]["reason"], "reclaimed")
         self.assertEqual(revoked["data"]["identityGeneration"], 1)
+
+    def test_reset(self):
+        """Case 69: a machine whose identity was revoked, and then deleted,
+        joins anew only when told to set the old one aside."""
+        dev = self.dev()
+        machine = self.machine("m")
+        data = machine.folder / "data"
+        first = machine.join(dev, dev.token("first")["token"])
+        self.assertEqual(first[0], 0, first)
+        [node] = dev.json("nodes", "list")["items"]
+        self.assertNotIn("--reset", first[1])
+        old = {name: (data / name).read_bytes()
+               for name in ("identity.json", "node.key")}
+        dev.cli("nodes", "revoke-identity", node["id"], "--yes")
+
+        record = dev.token("back", "--allow-reclaim")
+        code, out, err = machine.join(dev, record["token"])
+        self.assertEqual(code, 0, err)
+        self.assertIn(f"already joined as {node['id']}", out)
+        self.assertIn("bcd join --reset --yes", out)
+        code, out, err = machine.join(dev, record["token"],
+                                      options=["--reset"])
+        self.assertEqual((code, out), (2, ""), err)
+        self.assertIn("node.key, identity.json", err)
+        self.assertIn(str(data), err)
+        code, _, err = machine.join(dev, record["token"], options=["--yes"])
+        self.assertEqual(code, 2, err)
+        reset = ["--reset", "--yes"]
+        code, _, err = machine.join(dev, "bcjt_typo", options=reset)
+        self.assertEqual(code, 2, err)
+        self.assertEqual(list(data.glob("*.reset-*")), [])
+        self.assertEqual(self.uses_left(dev, record), 1)
+
+        code, out, err = machine.join(dev, record["token"], options=reset)
+        self.assertEqual(code, 0, err)
+        self.assertIn(f"joined as {node['id']}", out)
+        [suffix] = re.findall(r"named \*(\.reset-\d{8}T\d{6}Z)$", out, re.M)
+        for name, content in old.items():
+            self.assertEqual((data / (name + suffix)).read_bytes(), content)
+            self.assertNotEqual((data / name).read_bytes(), content)
+        again = dev.json("nodes", "get", node["id"])
+        self.assertEqual(again["identityGeneration"], 2)
+        self.assertEqual(self.uses_left(dev, record), 0)
+        self.assertEqual(len(dev.json("nodes", "list")["items"]), 1)
+
+        dev.cli("nodes", "cordon", node["id"])
+        dev.cli("nodes", "delete", node["id"], "--yes")
+        token = dev.token("anew")["token"]
+        self.assertIn("already joined", machine.join(dev, token)[1])
+        code, out, err = machine.join(dev, token, options=reset)
+        self.assertEqual(code, 0, err)
+        [fresh] = dev.json("nodes", "list")["items"]
+        self.assertNotEqual(fresh["id"], node["id"])
+        self.assertEqual(fresh["identityGeneration"], 1)
+        self.assertEqual(len(list(data.glob("node.key.reset-*"))), 2)
+
+    @staticmethod
+    def uses_left(dev, token):
+        return {t["id"]: t["usesLeft"] for t in dev.json(
+            "join-tokens", "list", "--pool", dev.pool, "--all")["items"]}[
+                token["id"]]
 
     def test_hosted(self):
         """A hosted token's machine asks for `node` and is `node-tenant`."""

@@ -119,12 +119,12 @@ class Machine:
         self.hardware = hardware or new_hardware()
         (self.folder / "hardware.json").write_text(json.dumps(self.hardware))
 
-    def start_join(self, dev, token, env=None):
+    def start_join(self, dev, token, env=None, options=()):
         process = subprocess.Popen(
             [dev.programs / "bcd-fakehw", "join", "--config",
              dev.data / "bcd" / "config.toml", "--data-dir",
              self.folder / "data", "--fake-hardware",
-             self.folder / "hardware.json"],
+             self.folder / "hardware.json", *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
             env=dict(os.environ, **(env or {})))
@@ -133,8 +133,8 @@ class Machine:
         process.stdin = None
         return process
 
-    def join(self, dev, token, env=None):
-        process = self.start_join(dev, token, env)
+    def join(self, dev, token, env=None, options=()):
+        process = self.start_join(dev, token, env, options)
         out, err = process.communicate(timeout=WAIT)
         return process.returncode, out, err
 

@@ -215,11 +215,11 @@ TEST_CASE("admission: a reclaim needs the same of everything (case 71)") {
     // Of another tenant's node nothing more is told.
     node.site = fixed_id<site_id>(2);
     w.t().allow_reclaim = GENERATE(true, false);
-    why = "a machine that is another tenant's node";
+    why = "a known machine, and a token that may not take it back";
   }
   SECTION("leave") {
     w.t().allow_reclaim = false;
-    why = "a known machine, and a token without allowReclaim";
+    why = "a known machine, and a token that may not take it back";
   }
   SECTION("site") {
     node.site = fixed_id<site_id>(2);

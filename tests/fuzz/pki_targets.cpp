@@ -142,7 +142,9 @@ void hardware(byte_view input) {
     *serials[i] = once.serials[i];
   left.macs = {once.macs.rbegin(), once.macs.rend()};
   left.gpu_uuids = {once.gpu_uuids.rbegin(), once.gpu_uuids.rend()};
-  BC_MUST(pki::normalise(left) == once);
+  auto kept = once;
+  kept.printed_uuids.clear();  // not among what is claimed again
+  BC_MUST(pki::normalise(left) == kept);
   for (const auto& serial : once.serials)
     BC_MUST(is_utf8(serial));
   // A placeholder satisfies no expectation.

@@ -272,14 +272,17 @@ TEST_CASE("api_command: lifetimes are judged before any call (cases 21, 172)",
 
 TEST_CASE("api_command: --limit stops, and says that there is more",
           "[ops][api-command]") {
-  recorder api{[](const gateway::http_request& request) {
+  int page = 0;
+  recorder api{[&](const gateway::http_request& request) {
     // As many as asked for, always with more behind.
     auto input = json::parse_object(request.body);
     const auto limit = json::reader{input.value()}.integer("limit").value();
     std::string items;
     for (std::int64_t i = 0; i < limit; ++i)
       items += std::string{i == 0 ? "" : ","} + R"({"id":"x"})";
-    return std::pair{200, R"({"items":[)" + items + R"(],"cursor":"next"})"};
+    ++page;
+    return std::pair{200, R"({"items":[)" + items + R"(],"cursor":"next-)" +
+                              std::to_string(page) + "\"}"};
   }};
   shell sh{api.url()};
   auto got = sh.run({"nodes", "list", "--limit", "450", "--output", "json"});
@@ -287,11 +290,102 @@ TEST_CASE("api_command: --limit stops, and says that there is more",
   auto answer = json::parse_object(got.out);
   REQUIRE(answer);
   CHECK(answer.value()["items"].Size() == 450);
-  CHECK(json::reader{answer.value()}.text("cursor").value() == "next");
+  CHECK(json::reader{answer.value()}.text("cursor").value() == "next-3");
   auto table = sh.run({"audit", "list", "--cursor", "before"});
   CHECK(api.last().body.find(R"("limit":100,"cursor":"before")") !=
         std::string::npos);
-  CHECK(table.err.find("--cursor next") != std::string::npos);
+  CHECK(table.err.find("--cursor next-4") != std::string::npos);
+}
+
+TEST_CASE("api_command: pages that go round end in an error",
+          "[ops][api-command]") {
+  // a, b, a, b, …
+  recorder api{[](const gateway::http_request& request) {
+    const bool at_a = request.body.find(R"("cursor":"a")") != std::string::npos;
+    return std::pair{200, std::string{R"({"items":[{"id":"x"}],"cursor":")"} +
+                              (at_a ? "b" : "a") + "\"}"};
+  }};
+  shell sh{api.url()};
+  auto got = sh.run({"nodes", "list"});
+  CHECK(got.exit_code == cli::refused);
+  CHECK(got.err.find("better-compute: INTERNAL: ") == 0);
+  CHECK(got.out.empty());
+  CHECK(api.calls() == 3);
+  CHECK(sh.run({"nodes", "list", "--cursor", "a"}).exit_code == cli::refused);
+  CHECK(sh.run({"nodes", "list", "--limit", "2"}).exit_code == cli::done);
+}
+
+TEST_CASE("api_command: a key that was used shows no secret, and says so",
+          "[ops][api-command]") {
+  recorder api{200, R"({"id":"jt_1","usesLeft":1})"};
+  shell sh{api.url()};
+  const std::vector<std::string> create{
+      "join-tokens", "create", "--pool", "pool_x", "--ttl", "1h", "--key", "k"};
+  const std::string said =
+      "this --key was used before, so its token cannot be shown again; revoke "
+      "jt_1 and create another with another --key\n";
+  for (const char* output : {"table", "json"}) {
+    auto words = create;
+    words.insert(words.end(), {"--output", output});
+    auto got = sh.run(words);
+    CHECK(got.exit_code == cli::done);
+    CHECK(got.out.find("jt_1") != std::string::npos);
+    CHECK(got.err == "better-compute: " + said);
+  }
+  auto words = create;
+  words.insert(words.end(), {"--out", sh.folder + "/token"});
+  auto got = sh.run(words);
+  CHECK(got.exit_code == cli::refused);
+  CHECK(got.err == "better-compute: INVALID_STATE: " + said);
+  CHECK_FALSE(fs::exists(sh.folder + "/token"));
+
+  recorder fresh{200, R"({"id":"jt_1","token":"bcjt_jt_1.x"})"};
+  shell other{fresh.url()};
+  CHECK(other.run(create).err.empty());
+}
+
+TEST_CASE("api_command: arguments that do not go together are named",
+          "[ops][api-command]") {
+  recorder api{200, R"({"id":"x","outcome":"joined"})"};
+  shell sh{api.url()};
+  struct row {
+    std::vector<std::string> words;
+    std::string said;
+  };
+  for (const auto& r : std::vector<row>{
+           {{"joins", "simulate", "--token", "jt_1"}, "--claims FILE"},
+           {{"joins", "simulate", "--token", "jt_1", "--site", "site_1"},
+            "--serial"},
+           {{"pools", "update", "pool_1", "--no-policy", "--join-attestor",
+             "tpm"},
+            "--no-policy stands alone"},
+           {{"pools", "update", "pool_1", "--platform-operated", "--no-policy"},
+            "--no-policy stands alone"},
+           {{"audit", "list", "--since", "999999999h"},
+            "--since goes back to before 1970"},
+           {{"audit", "list", "--until", "600000h"},
+            "--until goes back to before 1970"}}) {
+    auto got = sh.run(r.words);
+    CHECK(got.exit_code == cli::usage);
+    CHECK(got.err.find("better-compute: INVALID_INPUT: ") == 0);
+    INFO(got.err);
+    CHECK(got.err.find(r.said) != std::string::npos);
+  }
+  CHECK(api.calls() == 0);
+  CHECK(sh.run({"joins", "simulate", "--token", "jt_1", "--hostname", "h"})
+            .exit_code == cli::done);
+  CHECK(sh.run({"pools", "update", "pool_1", "--no-policy", "--name", "n"})
+            .exit_code == cli::done);
+}
+
+TEST_CASE("api_command: a server's message is one line", "[ops][api-command]") {
+  recorder api{400, R"({"error":{"code":"INVALID_INPUT","message":)"
+                    R"("no\nbetter-compute: run this\r\n\u2028or that"}})"};
+  shell sh{api.url()};
+  auto got = sh.run({"nodes", "list"});
+  CHECK(got.err ==
+        "better-compute: INVALID_INPUT: no\\x0abetter-compute: run "
+        "this\\x0d\\x0a\\u2028or that\n");
 }
 
 TEST_CASE("api_command: a server's text does not write to the terminal",

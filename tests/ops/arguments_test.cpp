@@ -49,6 +49,54 @@ TEST_CASE("arguments: an empty value is refused, never taken for none",
   CHECK(api.calls() == 1);
 }
 
+TEST_CASE("arguments: an empty place or tenant is not the profile's",
+          "[ops][arguments]") {
+  recorder api{200, R"({"items":[{"id":"e","tenantid":"ten_mine"}]})"};
+  shell sh{api.url()};
+  REQUIRE(sh.run_alone({"login", "--url", api.url()}).exit_code == cli::done);
+  REQUIRE(sh.run_alone({"nodes", "list"}).exit_code == cli::done);
+  const auto before = api.calls();
+  for (const char* option :
+       {"--url", "--tenant", "--ca-file", "--profile", "--credential-file"}) {
+    CAPTURE(option);
+    auto got = sh.run_alone({"nodes", "list", option, ""});
+    CHECK(got.exit_code == cli::usage);
+    CHECK(got.err.find(option) != std::string::npos);
+    CHECK(got.err.find("must not be empty") != std::string::npos);
+  }
+  CHECK(api.calls() == before);
+  // A variable that is empty counts as not set.
+  variable url{"BETTER_COMPUTE_URL", ""};
+  variable tenant{"BETTER_COMPUTE_TENANT", ""};
+  variable ca{"BETTER_COMPUTE_CA_FILE", ""};
+  CHECK(sh.run_alone({"nodes", "list"}).exit_code == cli::done);
+}
+
+TEST_CASE("arguments: --out is a file, never -", "[ops][arguments]") {
+  recorder api{200, R"({"id":"jt_1","token":"bcjt_jt_1.x"})"};
+  shell sh{api.url()};
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"join-tokens", "create", "--pool", "pool_x", "--ttl", "1h", "--key",
+            "k", "--out", "-"},
+           {"credentials", "create", "--principal", "p", "--grant", "*@*",
+            "--out", "-"},
+           {"journal", "export", "--store", "sqlite:/nonexistent", "--out",
+            "-"}}) {
+    auto got = sh.run_alone(words);
+    CHECK(got.exit_code == cli::usage);
+    CHECK(got.err.find("without --out it goes to standard output") !=
+          std::string::npos);
+  }
+  auto got = sh.run_alone({"credentials", "bootstrap", "--store",
+                           "sqlite:/nonexistent", "--out", "-"});
+  CHECK(got.exit_code == cli::usage);
+  CHECK(got.err.find("must be the path of a new file, not -;") !=
+        std::string::npos);
+  CHECK(got.err.find("standard output") == std::string::npos);
+  CHECK(api.calls() == 0);
+  CHECK_FALSE(fs::exists("-"));
+}
+
 TEST_CASE("arguments: a flag stands over the environment", "[ops][arguments]") {
   recorder api{200, R"({"items":[]})"};
   shell sh{api.url()};

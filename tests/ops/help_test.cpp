@@ -88,6 +88,8 @@ TEST_CASE(
     CAPTURE(path);
     for (const auto& example : examples_in(app.help())) {
       CAPTURE(example);
+      // Nothing in it stands for something else.
+      CHECK(example.find("…") == std::string::npos);
       std::istringstream words{
           example.substr(std::string{"better-compute"}.size())};
       auto* command = called(p.app, words);

@@ -93,6 +93,18 @@ TEST_CASE("login: a credential that may do little is good", "[ops][login]") {
   CHECK(sh.run_alone({"profiles"}).out.find("ten_t") != std::string::npos);
 }
 
+TEST_CASE("login: a pool is checked in a tenant that is known",
+          "[ops][login]") {
+  recorder api{403, no_grant};
+  home sh{api.url()};
+  auto got = sh.log_in(api, {"--pool", "pool_p"});
+  CHECK(got.exit_code == cli::usage);
+  CHECK(got.err.find("--pool needs --tenant") != std::string::npos);
+  CHECK_FALSE(fs::exists(sh.profile_file()));
+  CHECK(sh.log_in(api, {"--pool", "pool_p", "--tenant", "ten_t"}).exit_code ==
+        cli::done);
+}
+
 TEST_CASE("login: a path may be kept instead", "[ops][login]") {
   recorder api{403, no_grant};
   home sh{api.url()};
@@ -122,6 +134,39 @@ TEST_CASE("login: a profile's credential goes to its own URL alone",
   CHECK(got.err.find("UNAUTHENTICATED") != std::string::npos);
   CHECK(got.err.find(api.url()) != std::string::npos);
   CHECK(other.calls() == 0);
+}
+
+TEST_CASE("login: a profile for another URL gives no tenant, and says so",
+          "[ops][login]") {
+  recorder api{403, no_grant};
+  home sh{api.url()};
+  REQUIRE(sh.log_in(api, {"--tenant", "ten_t"}).exit_code == cli::done);
+  auto got = sh.run_alone({"nodes", "list", "--url", "http://127.0.0.1:1"});
+  CHECK(got.exit_code == cli::usage);
+  CHECK(got.err.find("--tenant is required") != std::string::npos);
+  CHECK(got.err.find("the profile's is for " + api.url() +
+                     ", not for http://127.0.0.1:1") != std::string::npos);
+}
+
+TEST_CASE("login: a position beyond every journal is not kept",
+          "[ops][login]") {
+  std::string position;
+  recorder api{[&](const gateway::http_request& request) {
+    return request.path.ends_with("/create")
+               ? std::pair{200, R"({"id":"ten_n","position":)" + position + "}"}
+               : std::pair{200, std::string{R"({"items":[]})"}};
+  }};
+  home sh{api.url()};
+  REQUIRE(sh.log_in(api, {"--tenant", "ten_a"}).exit_code == cli::done);
+  for (const char* one : {"41", "9223372036854775808", "18446744073709551615",
+                          "18446744073709551616", "-1"}) {
+    CAPTURE(one);
+    position = one;
+    CHECK(sh.run_alone({"tenants", "create", "--name", "n"}).exit_code ==
+          cli::done);
+    CHECK(sh.run_alone({"tenants", "list"}).exit_code == cli::done);
+    CHECK(api.last().headers["x-min-position"] == "41");
+  }
 }
 
 TEST_CASE("login: several profiles, by flag or variable", "[ops][login]") {

@@ -137,6 +137,39 @@ TEST_CASE("profile: the file is private from its first moment (case 169)",
   }
 }
 
+TEST_CASE("profile: a position that TOML has no number for is left out",
+          "[ops][profile]") {
+  for (auto position : {cli::most_position, cli::most_position + 1,
+                        std::numeric_limits<std::uint64_t>::max()}) {
+    cli::profiles all;
+    all["a"].url = "u";
+    all["a"].position = position;
+    auto back = cli::parse_profiles(cli::format_profiles(all));
+    REQUIRE(back);
+    CHECK(back.value().at("a").position ==
+          (position > cli::most_position ? 0 : position));
+  }
+}
+
+TEST_CASE("profile: a link to the file stays one", "[ops][profile]") {
+  temporary_folder dir;
+  const auto path = dir / "better-compute" / "profile.toml";
+  const auto target = dir / "dotfiles" / "compute.toml";
+  fs::create_directories(path.parent_path());
+  fs::create_directories(target.parent_path());
+  fs::create_symlink("../dotfiles/compute.toml", path);
+  auto dangling = add(path, "one");
+  REQUIRE_FALSE(dangling);
+  CHECK(dangling.error().code == errc::invalid_config);
+  CHECK_FALSE(fs::exists(target));
+  REQUIRE(add(target, "one"));
+  REQUIRE(add(path, "two"));
+  CHECK(fs::is_symlink(path));
+  CHECK(mode_of(target) == 0600);
+  CHECK(cli::read_profiles(target).value().size() == 2);
+  CHECK(cli::read_profiles(path).value().size() == 2);
+}
+
 TEST_CASE("profile: commands that write at once lose nothing",
           "[ops][profile]") {
   temporary_folder dir;

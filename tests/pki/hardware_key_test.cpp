@@ -306,6 +306,22 @@ TEST_CASE("hardware: nothing and only components (case 47)") {
   both.gpu_uuids = {"GPU-0123456789abcdef"};
   CHECK(key_of(both).trusted);
   CHECK(key_of(both).only_components);
+  // Two parts may be moved to another chassis.
+  CHECK_FALSE(key_of(both).names_a_machine());
+}
+
+TEST_CASE("hardware: a token may be bound to a serial that prints the UUID") {
+  const std::string text = "ec2e1916-9099-7caf-fd21-0a2345abcdef";
+  auto cloud = claims(text, text, {});
+  CHECK(normalise(cloud).serials.empty());
+  CHECK_FALSE(key_of(cloud).trusted);
+  hardware_expectation expect;
+  expect.serial = text;
+  auto wanted = normalise_expectation(expect);
+  REQUIRE_FALSE(wanted.bad_field);
+  CHECK(matches(wanted.value, normalise(cloud)));
+  cloud.product_serial = "ec2e1916-9099-7caf-fd21-0a2345abcdee";
+  CHECK_FALSE(matches(wanted.value, normalise(cloud)));
 }
 
 TEST_CASE("hardware: the form of a MAC does not matter (case 53)") {

@@ -94,6 +94,8 @@ TEST_CASE("placeholders: UUIDs that somebody filled in (cases 50, 52)") {
            "00112233-4455-6677-8899-aabbccddeeff",
            "33221100-5544-7766-8899-aabbccddeeff",
            "ffeeddcc-bbaa-9988-7766-554433221100",
+           "11223344-5566-7788-99aa-bbccddeeff00",
+           "44332211-6655-8877-99aa-bbccddeeff00",
            "0f0e0d0c-0b0a-0908-0706-050403020100",
            "01020304-0506-0708-090a-0b0c0d0e0f10",
            "01020304-0506-0708-0910-111213141516",

@@ -1,5 +1,6 @@
 // EVENTING 1.4: the tailing projector leaves nothing out and repeats nothing.
 #include "base/fault_point.hpp"
+#include "projections/checkpoint.hpp"
 #include "projections/tailer.hpp"
 #include "tests/postgres/read_models.hpp"
 
@@ -214,6 +215,62 @@ TEST_CASE("tailer: read models ahead of the journal are told of, not kept",
   f.models.rebuild(*f.store);
   CHECK(f.models.checksum() == f.checksum());
   CHECK(test::eventually([&] { return !t.stats().last_fault; }));
+}
+
+TEST_CASE("tailer: rows of a newer program are left as they are",
+          "[postgres]") {
+  followed_store f;
+  f.random_history(20);
+  f.models.settle(*f.store);
+  auto sum = f.models.checksum();
+  // A newer program's rebuild, between this one's looks.
+  auto version = std::to_string(projections::written_version + 1);
+  run_script(f.models.schema.url(),
+             "update projection_checkpoint set version = " + version);
+  auto& t = *f.models.tailers[0];
+  for (int i = 0; i < 3; ++i) {
+    f.add_tenant();
+    t.wake();
+    auto head = f.store->head().value().position;
+    CHECK(test::eventually([&] { return t.stats().head == head; }));
+  }
+  CHECK(f.models.checksum() == sum);
+  CHECK(in(f.models, "select version from projection_checkpoint") == version);
+  REQUIRE(f.models.warnings().size() == 1);
+  CHECK_THAT(f.models.warnings()[0],
+             Catch::Contains("are of version " + version) &&
+                 Catch::Contains("restart with the program that wrote them"));
+  CHECK(f.models.alarms().empty());
+  CHECK(t.stats().last_fault == std::nullopt);
+
+  // Until they are this program's again.
+  f.models.rebuild(*f.store);
+  f.add_tenant();
+  f.models.settle(*f.store);
+  CHECK(f.models.checksum() == f.checksum());
+}
+
+TEST_CASE("tailer: the version is compared where the group is applied",
+          "[postgres]") {
+  followed_store f;
+  f.random_history(20);
+  f.models.settle(*f.store);
+  auto sum = f.models.checksum();
+  // As the swap of a newer program's rebuild, for which the tailer waits.
+  auto swap = testing::connect(f.models.schema.url());
+  REQUIRE(swap->execute(
+      "begin; update projection_checkpoint set version = version + 1"));
+  f.add_tenant();
+  f.models.tailers[0]->wake();
+  CHECK(test::eventually([&] {
+    return in(f.models,
+              "select count(*) from pg_stat_activity where wait_event_type = "
+              "'Lock' and application_name = '" +
+                  f.models.schema.name() + "-tailer'") == "1";
+  }));
+  REQUIRE(swap->execute("commit"));
+  CHECK(test::eventually([&] { return f.models.warnings().size() == 1; }));
+  CHECK(f.models.checksum() == sum);
 }
 
 TEST_CASE("tailer: a server that restarts is followed again", "[postgres]") {

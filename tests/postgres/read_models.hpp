@@ -37,12 +37,20 @@ class postgres_models {
          [this](const std::string& text) {
            std::lock_guard lock{mutex};
            alarms_.push_back(text);
+         },
+         [this](const std::string& text) {
+           std::lock_guard lock{mutex};
+           warnings_.push_back(text);
          }}));
   }
 
   std::vector<std::string> alarms() {
     std::lock_guard lock{mutex};
     return alarms_;
+  }
+  std::vector<std::string> warnings() {
+    std::lock_guard lock{mutex};
+    return warnings_;
   }
   bool was_alarmed_of(const std::string& words) {
     auto all = alarms();
@@ -102,6 +110,7 @@ class postgres_models {
   postgres_schema schema;
   std::mutex mutex;
   std::vector<std::string> alarms_;
+  std::vector<std::string> warnings_;
   std::vector<std::unique_ptr<projections::tailer>> tailers;
 };
 

@@ -2,6 +2,7 @@
 #include "projections/projector.hpp"
 
 #include "events/event_names.hpp"
+#include "projections/checkpoint.hpp"
 #include "store_fixture.hpp"
 
 namespace bc::testing {
@@ -110,6 +111,7 @@ TEST_CASE("projector: opening makes a table that is missing, with its rows") {
         "drop table pools; create table pools (id text)",
         "drop table tenant_access",
         "alter table sites drop column dedicated_to",
+        "alter table projection_checkpoint drop column version",
         "update projection_checkpoint set position = position + 1"}) {
     INFO(damage);
     REQUIRE(f.connect()->execute(damage));
@@ -122,12 +124,36 @@ TEST_CASE("projector: opening makes a table that is missing, with its rows") {
   CHECK(f.checksum() != sum);
 }
 
+TEST_CASE("projector: opening makes rows of another version anew") {
+  store_fixture f;
+  f.random_history(40);
+  auto sum = f.checksum();
+  auto version = [&] {
+    return ask(*f.connect(), "select version from projection_checkpoint");
+  };
+  auto ours = std::to_string(projections::written_version);
+  CHECK(version() == ours);
+  f.close();
+  for (auto other : {"version - 1", "version + 1"}) {
+    INFO(other);
+    REQUIRE(f.connect()->execute(
+        std::string{"delete from audit; update projection_checkpoint set "
+                    "version = "} +
+        other));
+    f.open();
+    CHECK(f.checksum() == sum);
+    CHECK(version() == ours);
+    f.close();
+  }
+}
+
 TEST_CASE("projector: a store without events takes this program's tables") {
   store_fixture f;
   auto sum = f.checksum();
   for (auto damage :
        {"drop table tenant_access", "drop table projection_checkpoint",
         "alter table sites drop column dedicated_to",
+        "alter table projection_checkpoint drop column version",
         "update projection_checkpoint set position = 7"}) {
     INFO(damage);
     f.close();

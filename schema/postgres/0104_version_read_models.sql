@@ -1,0 +1,3 @@
+-- Which version of rows the read models hold (projections/checkpoint.hpp). 0 is
+-- from before there were versions.
+alter table projection_checkpoint add column version bigint not null default 0;
