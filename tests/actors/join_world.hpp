@@ -15,6 +15,7 @@
 #include "pki/digest.hpp"
 #include "pki/jwe.hpp"
 #include "tests/support/sync_ledger.hpp"
+#include "tests/support/world_store.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -73,15 +74,13 @@ struct tried {
 using open_journal =
     std::function<std::unique_ptr<events::journal>(const clock&)>;
 
-/// A deployment, in memory unless told otherwise: a root tenant, a tenant with
-/// a site of its own and a pool, and the join flow over them.
+/// A deployment on the store of BC_TEST_STORE unless told otherwise: a root
+/// tenant, a tenant with a site of its own and a pool, and the join flow over
+/// them.
 class join_world {
  public:
-  explicit join_world(const open_journal& open =
-                          [](const clock& time) {
-                            return events::make_memory_journal(time);
-                          })
-      : journal(open(time)) {
+  explicit join_world(const open_journal& open = nullptr)
+      : journal(open ? open(time) : store.open()) {
     root = new_tenant("root", true);
     owner = new_tenant("acme", false);
     site = new_site();
@@ -266,7 +265,8 @@ class join_world {
     return n;
   }
 
-  manual_clock time{start_of_time};
+  testing::world_store store{start_of_time};
+  testing::world_clock& time = store.time;
   std::unique_ptr<events::journal> journal;
   std::shared_ptr<sync_ledger> ledger =
       std::make_shared<sync_ledger>(*journal, time);
