@@ -1,3 +1,4 @@
+#include "actors/api/listing.hpp"
 #include "actors/api/methods.hpp"
 #include "actors/api/records.hpp"
 
@@ -50,19 +51,13 @@ result<projections::audit_filter> read_filter(const exchange& x) {
 }  // namespace
 
 void audit_list(exchange_ptr x) {
-  auto page = read_paging(x->in());
-  if (!page)
-    return x->refuse(page.error());
   auto which = read_filter(*x);
   if (!which)
     return x->refuse(which.error());
-  x->streams->query(
-      [p = page.value(),
-       which = which.value()](projections::queries& q) -> result<std::string> {
-        BC_TRY(rows, q.list_audit(which, p.after, p.limit));
-        return page_text(rows);
-      },
-      then(x, [x](std::string text) { x->answer(std::move(text)); }));
+  answer_page(
+      x, [which = which.value()](projections::queries& q, const paging& p) {
+        return q.list_audit(which, p.after, p.limit);
+      });
 }
 
 }  // namespace bc::actors::api

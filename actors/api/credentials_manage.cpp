@@ -1,3 +1,4 @@
+#include "actors/api/listing.hpp"
 #include "actors/api/methods.hpp"
 #include "actors/api/records.hpp"
 #include "events/streams.hpp"
@@ -72,16 +73,10 @@ void credentials_list(exchange_ptr x) {
   auto owner = owner_of(*x);
   if (!owner)
     return x->refuse(owner.error());
-  auto page = read_paging(x->in());
-  if (!page)
-    return x->refuse(page.error());
-  x->streams->query(
-      [p = page.value(), tenant = owner.value().str()](
-          projections::queries& q) -> result<std::string> {
-        BC_TRY(rows, q.list_credentials(tenant, p.after, p.limit));
-        return page_text(rows);
-      },
-      then(x, [x](std::string text) { x->answer(std::move(text)); }));
+  answer_page(x, [tenant = owner.value().str()](projections::queries& q,
+                                                const paging& p) {
+    return q.list_credentials(tenant, p.after, p.limit);
+  });
 }
 
 void credentials_revoke(exchange_ptr x) {

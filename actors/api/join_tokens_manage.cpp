@@ -1,3 +1,4 @@
+#include "actors/api/listing.hpp"
 #include "actors/api/methods.hpp"
 #include "actors/api/records.hpp"
 #include "actors/api/token_revoke.hpp"
@@ -45,9 +46,7 @@ void join_tokens_list(exchange_ptr x) {
       then(x, [x, read](const shared_state<events::pool::state>& found) {
         if (!found->pool || found->pool->tenant != x->who.tenant)
           return x->refuse(errc::not_found, "No such pool");
-        x->streams->query(read, then(x, [x](std::string answer) {
-                            x->answer(std::move(answer));
-                          }));
+        answer_from(x, read);
       }));
 }
 

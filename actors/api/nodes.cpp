@@ -1,3 +1,4 @@
+#include "actors/api/listing.hpp"
 #include "actors/api/methods.hpp"
 #include "actors/api/node_records.hpp"
 #include "actors/api/records.hpp"
@@ -76,13 +77,13 @@ void nodes_list(exchange_ptr x) {
   auto which = read_filter(*x);
   if (!which)
     return x->refuse(which.error());
-  x->streams->query(
+  answer_from(
+      x,
       [p = page.value(), which = which.value(), now = x->streams->now()](
           projections::queries& q) -> result<std::string> {
         BC_TRY(rows, q.list_nodes(which, p.after, p.limit));
         return nodes_text(std::move(rows), now);
-      },
-      then(x, [x](std::string text) { x->answer(std::move(text)); }));
+      });
 }
 
 void nodes_get(exchange_ptr x) {

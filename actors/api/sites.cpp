@@ -1,3 +1,4 @@
+#include "actors/api/listing.hpp"
 #include "actors/api/methods.hpp"
 #include "actors/api/records.hpp"
 #include "actors/api/settle.hpp"
@@ -166,17 +167,13 @@ void sites_get(exchange_ptr x) {
 }
 
 void sites_list(exchange_ptr x) {
-  auto page = read_paging(x->in());
   auto all = x->in().boolean_or("includeDeleted", false);
-  if (!page || !all)
-    return x->refuse(page ? all.error() : page.error());
-  x->streams->query(
-      [p = page.value(), all = all.value(), tenant = x->who.tenant.str()](
-          projections::queries& q) -> result<std::string> {
-        BC_TRY(rows, q.list_sites(tenant, all, p.after, p.limit));
-        return page_text(rows);
-      },
-      then(x, [x](std::string text) { x->answer(std::move(text)); }));
+  if (!all)
+    return x->refuse(all.error());
+  answer_page(x, [all = all.value(), tenant = x->who.tenant.str()](
+                     projections::queries& q, const paging& p) {
+    return q.list_sites(tenant, all, p.after, p.limit);
+  });
 }
 
 }  // namespace bc::actors::api

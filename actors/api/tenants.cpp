@@ -1,3 +1,4 @@
+#include "actors/api/listing.hpp"
 #include "actors/api/methods.hpp"
 #include "actors/api/records.hpp"
 #include "events/streams.hpp"
@@ -27,15 +28,9 @@ void tenants_create(exchange_ptr x) {
 }
 
 void tenants_list(exchange_ptr x) {
-  auto page = read_paging(x->in());
-  if (!page)
-    return x->refuse(page.error());
-  x->streams->query(
-      [p = page.value()](projections::queries& q) -> result<std::string> {
-        BC_TRY(rows, q.list_tenants(p.after, p.limit));
-        return page_text(rows);
-      },
-      then(x, [x](std::string text) { x->answer(std::move(text)); }));
+  answer_page(x, [](projections::queries& q, const paging& p) {
+    return q.list_tenants(p.after, p.limit);
+  });
 }
 
 }  // namespace bc::actors::api
