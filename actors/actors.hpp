@@ -63,14 +63,19 @@ using refusal_actor =
 
 /// A call on its way, with when it came.
 struct join_work {
-  join_call call;
+  daemon_call call;
   instant arrival;
-  std::shared_ptr<front_door<join_reply>::ticket> ticket;
+  std::shared_ptr<front_door<daemon_reply>::ticket> ticket;
 };
 /// An answer that was held back, due now.
 struct release_answer {
-  join_reply reply;
-  std::shared_ptr<front_door<join_reply>::ticket> ticket;
+  daemon_reply reply;
+  std::shared_ptr<front_door<daemon_reply>::ticket> ticket;
+};
+/// A gateway's question about a session.
+struct session_work {
+  daemon_call call;
+  std::shared_ptr<front_door<daemon_reply>::ticket> ticket;
 };
 struct api_work {
   api_call call;
@@ -81,6 +86,22 @@ using join_service_actor =
     caf::typed_actor<caf::reacts_to<join_work>, caf::reacts_to<release_answer>,
                      caf::reacts_to<continuation>>;
 
+/// Tells of hardware that several nodes have, each tick anew.
+using hardware_watch_actor =
+    caf::typed_actor<caf::reacts_to<tick>, caf::reacts_to<continuation>>;
+
+/// Warns of certificates that are not renewed, each tick anew.
+using certificate_watch_actor =
+    caf::typed_actor<caf::reacts_to<tick>, caf::reacts_to<continuation>>;
+
+/// Keeps who is heard of, and gives up the sessions of gateways that are not,
+/// each tick anew.
+using gateway_watch_actor =
+    caf::typed_actor<caf::reacts_to<tick>, caf::reacts_to<continuation>>;
+
+using session_service_actor = caf::typed_actor<caf::reacts_to<session_work>,
+                                               caf::reacts_to<continuation>>;
+
 using api_service_actor =
     caf::typed_actor<caf::reacts_to<api_work>, caf::reacts_to<continuation>>;
 
@@ -89,4 +110,5 @@ using api_service_actor =
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(bc::actors::refusal_report)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(bc::actors::join_work)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(bc::actors::release_answer)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(bc::actors::session_work)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(bc::actors::api_work)

@@ -16,31 +16,44 @@ bool is_refusal(const wire::join_answer& a) {
          a.code == errc::access_denied;
 }
 
-void finish(service self, join_work work, const wire::join_answer& a) {
-  join_reply reply{wire::http_status(a), wire::encode(a)};
-  if (!is_refusal(a)) {
-    work.ticket->answer(std::move(reply));
+daemon_reply unavailable(std::string message) {
+  wire::join_answer a;
+  a.what = wire::join_answer::kind::failed;
+  a.code = errc::unavailable;
+  a.message = std::move(message);
+  return {wire::http_status(a), wire::encode(a)};
+}
+
+void finish(service self, join_work work, daemon_outcome out) {
+  if (!out.is_held) {
+    work.ticket->answer(std::move(out.reply));
     return;
   }
   const auto due = release_at(work.arrival, self->clock().now());
   self->scheduled_send(
-      self, due, release_answer{std::move(reply), std::move(work.ticket)});
+      self, due, release_answer{std::move(out.reply), std::move(work.ticket)});
 }
 
 join_service_actor::behavior_type join_service(service self,
                                                const ledger_actors& others,
-                                               const join_flow& flow) {
+                                               const daemon_flows& flows) {
   auto streams = std::make_shared<actor_ledger<service>>(self, others);
   return {
       [=](join_work& work) {
+        const auto flow = flows.find(work.call.what);
+        if (flow == flows.end()) {
+          work.ticket->answer(
+              unavailable("this server does not serve such requests"));
+          return;
+        }
         auto call = std::move(work.call);
         try {
-          flow(streams, std::move(call),
-               [=, work = std::move(work)](const wire::join_answer& a) {
-                 finish(self, work, a);
-               });
+          flow->second(streams, std::move(call),
+                       [=, work = std::move(work)](daemon_outcome out) {
+                         finish(self, work, std::move(out));
+                       });
         } catch (const std::exception& e) {
-          spdlog::error("a join failed: {}", e.what());
+          spdlog::error("a daemon's request failed: {}", e.what());
         }
       },
       [](const release_answer& due) { due.ticket->answer(due.reply); },
@@ -50,20 +63,30 @@ join_service_actor::behavior_type join_service(service self,
 
 }  // namespace
 
-join_service_actor spawn_join_service(caf::actor_system& system,
-                                      ledger_actors others, join_flow flow) {
-  return system.spawn(join_service, std::move(others), std::move(flow));
+daemon_flow answering(join_flow flow) {
+  return [flow = std::move(flow)](std::shared_ptr<ledger> streams,
+                                  daemon_call call,
+                                  std::function<void(daemon_outcome)> done) {
+    flow(std::move(streams), std::move(call),
+         [done = std::move(done)](const wire::join_answer& a) {
+           done({{wire::http_status(a), wire::encode(a)}, is_refusal(a)});
+         });
+  };
 }
 
-join_reply no_answer(front_door<join_reply>::trouble why, const std::string&) {
-  using trouble = front_door<join_reply>::trouble;
-  wire::join_answer a;
-  a.what = wire::join_answer::kind::failed;
-  a.code = errc::unavailable;
-  a.message = why == trouble::stopping     ? "the server is stopping"
-              : why == trouble::overloaded ? "the server is overloaded; retry"
-                                           : "the server lost the join; retry";
-  return {wire::http_status(a), wire::encode(a)};
+join_service_actor spawn_join_service(caf::actor_system& system,
+                                      ledger_actors others,
+                                      daemon_flows flows) {
+  return system.spawn(join_service, std::move(others), std::move(flows));
+}
+
+daemon_reply no_answer(front_door<daemon_reply>::trouble why,
+                       const std::string&) {
+  using trouble = front_door<daemon_reply>::trouble;
+  return unavailable(why == trouble::stopping ? "the server is stopping"
+                     : why == trouble::overloaded
+                         ? "the server is overloaded; retry"
+                         : "the server lost the request; retry");
 }
 
 }  // namespace bc::actors

@@ -1,23 +1,41 @@
 #pragma once
 
 #include "actors/actor_ledger.hpp"
+#include "base/wire.hpp"
 
 #include <functional>
+#include <map>
 
 namespace bc::actors {
 
-/// A join from its body to its answer; run_join with its environment bound.
-using join_flow = std::function<void(std::shared_ptr<ledger>, join_call,
-                                     std::function<void(wire::join_answer)>)>;
+/// What a daemon's request comes to.
+struct daemon_outcome {
+  daemon_reply reply;
+  /// A refusal, which is held until release_at() (joining/release.hpp).
+  bool is_held = false;
+};
 
-/// One of the actors that run joins. A refusal is held until release_at()
-/// (joining/release.hpp).
+/// One kind of request from its body to its outcome, with its environment
+/// bound. `done` runs once.
+using daemon_flow = std::function<void(std::shared_ptr<ledger>, daemon_call,
+                                       std::function<void(daemon_outcome)>)>;
+/// What this process serves; another kind is UNAVAILABLE.
+using daemon_flows = std::map<daemon_request, daemon_flow>;
+
+/// run_join or run_renew with its environment bound.
+using join_flow = std::function<void(std::shared_ptr<ledger>, daemon_call,
+                                     std::function<void(wire::join_answer)>)>;
+/// Every ACCESS_DENIED of such a flow is held.
+[[nodiscard]] daemon_flow answering(join_flow flow);
+
+/// One of the actors that run the daemons' requests. Work is done in the
+/// actor's thread.
 [[nodiscard]] join_service_actor spawn_join_service(caf::actor_system& system,
                                                     ledger_actors others,
-                                                    join_flow flow);
+                                                    daemon_flows flows);
 
-/// What a join is answered whose flow never ran to its end.
-[[nodiscard]] join_reply no_answer(front_door<join_reply>::trouble why,
-                                   const std::string&);
+/// What a request is answered whose flow never ran to its end.
+[[nodiscard]] daemon_reply no_answer(front_door<daemon_reply>::trouble why,
+                                     const std::string&);
 
 }  // namespace bc::actors

@@ -54,6 +54,16 @@ struct limited {
   }
 };
 
+events::refusal::event event_of(const refusal_report& r,
+                                std::uint64_t suppressed) {
+  std::string reason{events::text_of(r.reason)};
+  if (r.attestor == events::refusal::renew_attestor)
+    return events::refusal::renew_refused{std::move(reason), r.node, r.serial,
+                                          r.csr_sha256, suppressed};
+  return events::refusal::refused{r.attestor,   std::move(reason), r.role,
+                                  r.csr_sha256, r.hardware_key,    suppressed};
+}
+
 struct refusals_state {
   explicit refusals_state(refusal_actor::pointer actor) : self(actor) {}
   static inline const char* name = "refusals";
@@ -166,18 +176,15 @@ struct refusals_state {
 
   events::batch batch_of(const limited& e) const {
     const auto& r = e.waiting.front();
-    events::refusal::refused event{
-        r.attestor,     std::string{events::text_of(r.reason)},
-        r.role,         r.csr_sha256,
-        r.hardware_key, e.row->dropped};
     events::batch b;
     b.id = pki::mint<batch_id>(options.time->now());
     b.actor = "machine";
     b.correlation = r.correlation;
-    b.writes.push_back({e.stream,
-                        r.owner.str(),
-                        std::nullopt,
-                        {events::refusal::encode(event)}});
+    b.writes.push_back(
+        {e.stream,
+         r.owner.str(),
+         std::nullopt,
+         {events::refusal::encode(event_of(r, e.row->dropped))}});
     b.limiter =
         events::limiter_need{e.stream, e.row->version,
                              static_cast<int>(refusal_limit), refusal_window};

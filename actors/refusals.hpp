@@ -11,9 +11,9 @@ struct refusal_options {
   const clock* time = nullptr;  // outlives the actor
 };
 
-/// The refusal actor: `security.join.refused`, at most 60 in any 60 s for each
-/// tenant, attestor and reason; the rest is counted, and the next event
-/// carries the count.
+/// The refusal actor: `security.join.refused` and `security.renew.refused`, at
+/// most 60 in any 60 s for each tenant, attestor and reason; the rest is
+/// counted, and the next event carries the count.
 [[nodiscard]] refusal_actor spawn_refusals(caf::actor_system& system,
                                            refusal_options options);
 

@@ -3,12 +3,18 @@
 #include "actors/api/api.hpp"
 #include "actors/api/read_models.hpp"
 #include "actors/api_service.hpp"
+#include "actors/certificate_watch.hpp"
+#include "actors/gateway_watch.hpp"
+#include "actors/hardware_watch.hpp"
 #include "actors/join_service.hpp"
 #include "actors/journal_reader.hpp"
 #include "actors/journal_writer.hpp"
+#include "actors/notices.hpp"
 #include "actors/refusal_index.hpp"
 #include "actors/refusals.hpp"
 #include "actors/registry.hpp"
+#include "actors/renewing/renew_flow.hpp"
+#include "actors/session_service.hpp"
 #include "events/incarnations.hpp"
 
 #include <caf/actor_system.hpp>
@@ -38,7 +44,12 @@ struct cast {
   writer_actor writer;
   std::vector<reader_actor> readers;
   std::vector<join_service_actor> joins;
+  std::vector<session_service_actor> sessions;
   std::vector<api_service_actor> apis;
+  // None without read models.
+  std::optional<hardware_watch_actor> hardware;
+  std::optional<certificate_watch_actor> certificates;
+  std::optional<gateway_watch_actor> gateways;
 };
 
 caf::actor_system_config& configure(caf::actor_system_config& config,
@@ -50,7 +61,17 @@ caf::actor_system_config& configure(caf::actor_system_config& config,
   return config;
 }
 
-class caf_runtime final : public runtime, join_port, api_port {
+/// A flow with its environment.
+template <class Environment, class Run>
+join_flow bound(Run run, std::shared_ptr<Environment> env) {
+  return [run, env = std::move(env)](
+             std::shared_ptr<ledger> streams, daemon_call call,
+             std::function<void(wire::join_answer)> done) {
+    run(env, std::move(streams), std::move(call), std::move(done));
+  };
+}
+
+class caf_runtime final : public runtime, daemon_port, api_port {
  public:
   caf_runtime(const runtime_options& options,
               const known_incarnations& incarnations)
@@ -61,11 +82,22 @@ class caf_runtime final : public runtime, join_port, api_port {
 
   ~caf_runtime() override { stop(seconds{10}); }
 
-  join_port& joins() override { return *this; }
+  daemon_port& daemons() override { return *this; }
   api_port& api() override { return *this; }
+  notice_port& notices() override { return *notices_; }
+  void gateway_here(const std::string& gateway, bool here) override {
+    here_->set(gateway, here);
+  }
 
-  void join(join_call call, std::function<void(join_reply)> done) override {
+  void call(daemon_call call, std::function<void(daemon_reply)> done) override {
     auto arrival = system_.clock().now();
+    if (is_of_session(call.what)) {
+      auto ticket = session_door_->admit(std::move(done));
+      if (ticket)
+        caf::anon_send(next(cast_.sessions),
+                       session_work{std::move(call), std::move(ticket)});
+      return;
+    }
     auto ticket = join_door_->admit(std::move(done));
     if (ticket)
       caf::anon_send(next(cast_.joins),
@@ -85,13 +117,16 @@ class caf_runtime final : public runtime, join_port, api_port {
       return;
     const auto until = std::chrono::steady_clock::now() + grace;
     join_door_->close();
+    session_door_->close();
     api_door_->close();
     if (!join_door_->wait_until_empty(until) ||
+        !session_door_->wait_until_empty(until) ||
         !api_door_->wait_until_empty(until))
       spdlog::warn("stopping: calls are still in flight; they are refused");
     settle(until);
     end(until);
     join_door_->refuse_the_rest();
+    session_door_->refuse_the_rest();
     api_door_->refuse_the_rest();
   }
 
@@ -99,7 +134,11 @@ class caf_runtime final : public runtime, join_port, api_port {
   void spawn(const runtime_options& o, const known_incarnations& incarnations) {
     writer_options writing;
     writing.journal = o.journal;
-    writing.on_event = o.on_event;
+    writing.on_event = [told = notices_, each = o.on_event](const auto& e) {
+      told->hear_of(e);
+      if (each)
+        each(e);
+    };
     writing.poll_every = o.tail_every;
     cast_.writer = spawn_journal_writer(system_, std::move(writing));
     for (int i = 0; i < reader_threads; ++i)
@@ -123,6 +162,17 @@ class caf_runtime final : public runtime, join_port, api_port {
                       const known_incarnations& incarnations) {
     ledger_actors others{cast_.registry, cast_.writer, cast_.readers,
                          std::make_shared<gate>(most_appends), o.time};
+    if (o.queries != nullptr) {
+      cast_.hardware =
+          spawn_hardware_watch(system_, {others, o.watch_hardware_every});
+      cast_.certificates = spawn_certificate_watch(
+          system_, {others, o.watch_certificates_every});
+      if (o.presence != nullptr)
+        cast_.gateways = spawn_gateway_watch(
+            system_, {others, here_, o.presence, o.watch_gateways_every});
+    }
+    auto keeping = std::make_shared<session_environment>();
+    keeping->keys = o.keys;
     auto joining = std::make_shared<join_environment>();
     joining->keys = o.keys;
     joining->root_tenant = o.root_tenant;
@@ -133,6 +183,14 @@ class caf_runtime final : public runtime, join_port, api_port {
       caf::anon_send(index, r);
       caf::anon_send(to, std::move(r));
     };
+    auto renewing = std::make_shared<renew_environment>();
+    renewing->keys = o.keys;
+    renewing->root_tenant = o.root_tenant;
+    renewing->certificate_lifetime = o.certificate_lifetime;
+    // The index explains joins alone.
+    renewing->refused = [to = cast_.refusals](refusal_report r) {
+      caf::anon_send(to, std::move(r));
+    };
     auto serving = std::make_shared<api_environment>();
     serving->root_tenant = o.root_tenant;
     serving->shared_uuids = o.shared_uuids;
@@ -140,17 +198,17 @@ class caf_runtime final : public runtime, join_port, api_port {
     serving->source = o.source;
     if (o.journal->is_shared())
       serving->models = std::make_shared<read_models>();
-    join_flow join = [joining](std::shared_ptr<ledger> streams, join_call call,
-                               std::function<void(wire::join_answer)> done) {
-      run_join(joining, std::move(streams), std::move(call), std::move(done));
-    };
+    daemon_flows daemons;
+    daemons[daemon_request::join] = answering(bound(run_join, joining));
+    daemons[daemon_request::renew] = answering(bound(run_renew, renewing));
     api_flow api = [serving](std::shared_ptr<ledger> streams, api_call call,
                              std::function<void(api_reply)> done) {
       run_api_call(serving, std::move(streams), std::move(call),
                    std::move(done));
     };
     for (int i = 0; i < std::max(o.worker_threads, 1); ++i) {
-      cast_.joins.push_back(spawn_join_service(system_, others, join));
+      cast_.joins.push_back(spawn_join_service(system_, others, daemons));
+      cast_.sessions.push_back(spawn_session_service(system_, others, keeping));
       cast_.apis.push_back(spawn_api_service(system_, others, api));
     }
   }
@@ -198,8 +256,16 @@ class caf_runtime final : public runtime, join_port, api_port {
     };
     for (const auto& a : cast_.joins)
       finish(a);
+    for (const auto& a : cast_.sessions)
+      finish(a);
     for (const auto& a : cast_.apis)
       finish(a);
+    if (cast_.hardware)
+      finish(*cast_.hardware);
+    if (cast_.certificates)
+      finish(*cast_.certificates);
+    if (cast_.gateways)
+      finish(*cast_.gateways);
     finish(cast_.refusals);
     finish(cast_.recent);
     finish(cast_.registry);
@@ -215,10 +281,15 @@ class caf_runtime final : public runtime, join_port, api_port {
   }
 
   const clock* time_;
+  std::shared_ptr<bc::actors::notices> notices_ =
+      std::make_shared<bc::actors::notices>();
+  std::shared_ptr<gateways_here> here_ = std::make_shared<gateways_here>();
   caf::actor_system_config config_;
   caf::actor_system system_;
-  std::shared_ptr<front_door<join_reply>> join_door_ =
-      std::make_shared<front_door<join_reply>>(most_calls, no_answer);
+  std::shared_ptr<front_door<daemon_reply>> join_door_ =
+      std::make_shared<front_door<daemon_reply>>(most_calls, no_answer);
+  std::shared_ptr<front_door<daemon_reply>> session_door_ =
+      std::make_shared<front_door<daemon_reply>>(most_calls, no_answer);
   std::shared_ptr<front_door<api_reply>> api_door_ =
       std::make_shared<front_door<api_reply>>(most_calls, no_api_answer);
   cast cast_;

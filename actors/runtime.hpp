@@ -4,6 +4,7 @@
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "events/gateway_presence.hpp"
 #include "events/journal.hpp"
 #include "pki/bundle.hpp"
 #include "pki/hardware_key.hpp"
@@ -18,8 +19,10 @@ class queries;
 namespace bc::actors {
 
 struct runtime_options {
-  events::journal* journal = nullptr;           // outlives the runtime
-  projections::queries* queries = nullptr;      // outlives the runtime
+  events::journal* journal = nullptr;       // outlives the runtime
+  projections::queries* queries = nullptr;  // outlives the runtime
+  /// Outlives the runtime; null: no gateway is ever given up.
+  events::gateway_presence* presence = nullptr;
   const clock* time = nullptr;                  // outlives the runtime
   std::shared_ptr<const pki::key_bundle> keys;  // null: joins INVALID_CONFIG
   tenant_id root_tenant;
@@ -32,6 +35,12 @@ struct runtime_options {
   milliseconds tail_every{200};
   /// A stream that nobody used for so long leaves the memory.
   seconds passivate_after{60};
+  /// How often the read models are asked for hardware that several nodes have.
+  milliseconds watch_hardware_every{5'000};
+  /// How often the read models are asked for certificates that nobody renews.
+  milliseconds watch_certificates_every{15'000};
+  /// How often gateways are looked after.
+  milliseconds watch_gateways_every{5'000};
   /// Called for every committed event, in order, on the writer's thread; must
   /// be quick.
   std::function<void(const events::envelope&)> on_event;
@@ -44,8 +53,12 @@ class runtime {
   [[nodiscard]] static result<std::unique_ptr<runtime>> start(
       runtime_options options);
   virtual ~runtime() = default;
-  [[nodiscard]] virtual join_port& joins() = 0;
+  [[nodiscard]] virtual daemon_port& daemons() = 0;
   [[nodiscard]] virtual api_port& api() = 0;
+  /// Of what this process commits, and what it hears of the others.
+  [[nodiscard]] virtual notice_port& notices() = 0;
+  /// A gateway listens for this process's notices, or does no more. Any thread.
+  virtual void gateway_here(const std::string& gateway, bool here) = 0;
   /// A later call does nothing.
   virtual void stop(seconds grace) = 0;
 };

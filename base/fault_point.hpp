@@ -13,9 +13,16 @@ namespace bc {
   X(join_before_append, "join.before-append")           \
   X(join_after_append, "join.after-append")             \
   X(join_before_answer, "join.before-answer")           \
+  X(renew_before_append, "renew.before-append")         \
+  X(renew_after_append, "renew.after-append")           \
+  X(renew_before_answer, "renew.before-answer")         \
   X(projector_before_commit, "projector.before-commit") \
   X(projector_after_commit, "projector.after-commit")   \
   X(daemon_before_identity, "daemon.before-identity")   \
+  X(daemon_before_next_key, "daemon.before-next-key")   \
+  X(daemon_after_next_key, "daemon.after-next-key")     \
+  X(daemon_before_new_key, "daemon.before-new-key")     \
+  X(daemon_after_new_key, "daemon.after-new-key")       \
   X(publisher_after_produce, "publisher.after-produce") \
   X(publisher_before_commit, "publisher.before-commit") \
   X(publisher_commit_sent, "publisher.commit-sent")     \

@@ -97,6 +97,12 @@ struct incarnation_tag {
 struct request_tag {
   static constexpr std::string_view prefix = "req_";
 };
+struct session_tag {
+  static constexpr std::string_view prefix = "sess_";
+};
+struct gateway_tag {  // one run of a gateway
+  static constexpr std::string_view prefix = "gw_";
+};
 
 using tenant_id = strong_id<tenant_tag>;
 using site_id = strong_id<site_tag>;
@@ -108,5 +114,7 @@ using credential_id = strong_id<credential_tag>;
 using batch_id = strong_id<batch_tag>;
 using incarnation_id = strong_id<incarnation_tag>;
 using request_id = strong_id<request_tag>;
+using session_id = strong_id<session_tag>;
+using gateway_id = strong_id<gateway_tag>;
 
 }  // namespace bc

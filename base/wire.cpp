@@ -1,7 +1,7 @@
 #include "base/wire.hpp"
 
-#include "base/encoding.hpp"
 #include "base/json.hpp"
+#include "base/wire_fields.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,25 +10,20 @@ namespace bc::wire {
 
 namespace {
 
-constexpr std::size_t max_text = 256;
+using detail::base64_list;
+using detail::bounded;
+using detail::check_protocol;
+using detail::csr_of;
+using detail::invalid;
+using detail::max_text;
+using detail::put_base64;
+using detail::put_base64_list;
+
 constexpr std::size_t max_list = 64;
-constexpr std::size_t max_csr = 4096;
+constexpr std::size_t max_pins = 4;
 constexpr std::size_t max_seal = 4096;
 constexpr std::array<std::string_view, 4> roles = {"node", "site", "ramdisk",
                                                    "node-tenant"};
-
-fault invalid(std::string message, std::string path) {
-  return fail(errc::invalid_input, std::move(message), std::move(path));
-}
-
-result<std::string> bounded(const json::reader& from, std::string_view name,
-                            std::size_t limit = max_text) {
-  BC_TRY(v, from.optional_text(name));
-  if (v && v->size() > limit)
-    return invalid("is longer than " + std::to_string(limit) + " bytes",
-                   from.path_of(name));
-  return v.value_or("");
-}
 
 result<std::vector<std::string>> bounded_list(const json::reader& from,
                                               std::string_view name) {
@@ -52,37 +47,18 @@ result<claims> decode_claims(const json::reader& from) {
   return claims{uuid, product, board, chassis, macs, gpus, hostname};
 }
 
-result<void> check_protocol(const json::reader& from) {
-  BC_TRY(version, from.integer("protocol"));
-  if (version != protocol_version)
-    return invalid("is not a protocol version this server speaks (1)",
-                   "/protocol");
-  return ok();
-}
-
-void put_base64(json::writer& out, std::string_view name, byte_view data) {
-  out.field(name, to_base64(data));
-}
-
-void put_base64_list(json::writer& out, std::string_view name,
-                     const std::vector<bytes>& items) {
-  std::vector<std::string> texts;
-  for (const auto& item : items)
-    texts.push_back(to_base64(item));
-  out.field(name, texts);
-}
-
-result<std::vector<bytes>> base64_list(const json::reader& from,
-                                       std::string_view name) {
-  BC_TRY(texts, from.texts(name));
-  std::vector<bytes> out;
-  for (const auto& text : texts) {
-    auto item = from_base64(text);
-    if (!item)
-      return invalid("must be base64", from.path_of(name));
-    out.push_back(std::move(item).value());
+std::string_view status_text(join_answer::kind what) noexcept {
+  switch (what) {
+    case join_answer::kind::joined:
+      return "joined";
+    case join_answer::kind::renewed:
+      return "renewed";
+    case join_answer::kind::deferred:
+      return "deferred";
+    case join_answer::kind::failed:
+      break;
   }
-  return out;
+  return {};
 }
 
 void put_signed_time(json::writer& out, const join_answer& answer) {
@@ -145,9 +121,7 @@ result<join_request> decode_join_request(std::string_view body) {
     return invalid("is not one of node, site, ramdisk, node-tenant", "/role");
   BC_TRY(site, bounded(from, "siteId"));
   BC_TRY(node, bounded(from, "nodeId", 64));
-  BC_TRY(csr, from.base64("csr"));
-  if (csr.empty() || csr.size() > max_csr)
-    return invalid("must be 1 to 4096 bytes", "/csr");
+  BC_TRY(csr, csr_of(from));
   BC_TRY(hardware_object, from.object("claims"));
   BC_TRY(hardware, decode_claims(hardware_object));
   BC_TRY(evidence, from.object("evidence"));
@@ -168,6 +142,18 @@ result<join_request> decode_join_request(std::string_view body) {
   return out;
 }
 
+namespace {
+
+result<std::vector<std::string>> pins_or_none(const json::reader& from,
+                                              std::string_view name) {
+  BC_TRY(pins, bounded_list(from, name));
+  if (pins.size() > max_pins)
+    return invalid("has more than 4 members", from.path_of(name));
+  return std::move(pins);
+}
+
+}  // namespace
+
 std::string encode(const joined_body& body) {
   json::writer out;
   out.begin_object().field("nodeId", body.node_id);
@@ -177,8 +163,12 @@ std::string encode(const joined_body& body) {
   out.field("trustDomain", body.trust_domain)
       .field("siteId", body.site_id)
       .field("role", body.role)
-      .field("notAfter", body.not_after_ms)
-      .end_object();
+      .field("notAfter", body.not_after_ms);
+  if (!body.serving_ca_pins.empty())
+    out.field("servingCaPins", body.serving_ca_pins);
+  if (!body.join_signing_pins.empty())
+    out.field("joinSigningPins", body.join_signing_pins);
+  out.end_object();
   return out.str();
 }
 
@@ -193,7 +183,10 @@ result<joined_body> decode_joined_body(std::string_view body) {
   BC_TRY(site, from.text("siteId"));
   BC_TRY(role, from.text("role"));
   BC_TRY(not_after, from.integer("notAfter"));
-  return joined_body{node, chain, commands, csr, domain, site, role, not_after};
+  BC_TRY(serving, pins_or_none(from, "servingCaPins"));
+  BC_TRY(signing, pins_or_none(from, "joinSigningPins"));
+  return joined_body{node, chain, commands,  csr,     domain,
+                     site, role,  not_after, serving, signing};
 }
 
 std::string encode(const deferred_body& body) {
@@ -218,6 +211,7 @@ result<deferred_body> decode_deferred_body(std::string_view body) {
 int http_status(const join_answer& answer) {
   switch (answer.what) {
     case join_answer::kind::joined:
+    case join_answer::kind::renewed:
       return 200;
     case join_answer::kind::deferred:
       return 202;
@@ -237,9 +231,7 @@ std::string encode(const join_answer& answer) {
       out.field("path", answer.path);
     out.end_object();
   } else {
-    out.field("status", answer.what == join_answer::kind::joined
-                            ? std::string_view{"joined"}
-                            : std::string_view{"deferred"});
+    out.field("status", status_text(answer.what));
     put_base64(out, "body", as_bytes(answer.body));
     put_base64(out, "sig", answer.signature);
   }
@@ -266,6 +258,8 @@ result<join_answer> decode_join_answer(int status, std::string_view body) {
     BC_TRY(text, from.text("status"));
     if (text == "joined" && status == 200)
       out.what = join_answer::kind::joined;
+    else if (text == "renewed" && status == 200)
+      out.what = join_answer::kind::renewed;
     else if (text == "deferred" && status == 202)
       out.what = join_answer::kind::deferred;
     else

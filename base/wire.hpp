@@ -63,6 +63,11 @@ struct joined_body {
   std::string site_id;
   std::string role;
   std::int64_t not_after_ms = 0;
+  /// Every key that is trusted now, the current one first: a daemon takes them
+  /// beside the pins it was installed with. At most 4 of each; empty: those of
+  /// the installation alone.
+  std::vector<std::string> serving_ca_pins = {};
+  std::vector<std::string> join_signing_pins = {};
 };
 [[nodiscard]] std::string encode(const joined_body& body);
 [[nodiscard]] result<joined_body> decode_joined_body(std::string_view body);
@@ -75,11 +80,11 @@ struct deferred_body {
 [[nodiscard]] std::string encode(const deferred_body& body);
 [[nodiscard]] result<deferred_body> decode_deferred_body(std::string_view body);
 
-/// What /v1/join answers. `joined` 200, `deferred` 202: `body` and `signature`
-/// are set. `failed`: an error code with its HTTP status; every ACCESS_DENIED
-/// is the same bytes but for `time`.
+/// What /v1/join and /v1/renew answer. `joined` and `renewed` 200, `deferred`
+/// 202: `body` and `signature` are set. `failed`: an error code with its HTTP
+/// status; every ACCESS_DENIED is the same bytes but for `time`.
 struct join_answer {
-  enum class kind { joined, deferred, failed };
+  enum class kind { joined, renewed, deferred, failed };
   kind what = kind::failed;
   std::string body;  // the exact signed bytes
   bytes signature;   // 64 bytes

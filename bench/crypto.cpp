@@ -1,9 +1,12 @@
 #include "actors/joining/admission_batch.hpp"
+#include "actors/joining/issuing.hpp"
+#include "base/wire_renew.hpp"
 #include "bench/sections.hpp"
 #include "bench/world.hpp"
 #include "events/memory_journal.hpp"
 #include "pki/csr.hpp"
 #include "pki/jwe.hpp"
+#include "pki/signature.hpp"
 
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -45,6 +48,79 @@ double join_cost(const world& w, const std::vector<token>& tokens,
     (void)signer.joined(std::move(plan.value().answer), now);
   }
   return (thread_cpu() - before) / static_cast<double>(bodies.size());
+}
+
+/// A renewal as it comes in, by one machine.
+struct renewal_sample {
+  std::string body;
+  bytes leaf;
+};
+renewal_sample make_renewal(const world& w) {
+  const auto now = bc::system_clock{}.now();
+  const auto current = pki::private_key::generate();
+  const auto next = pki::private_key::generate();
+  wire::renew_request r;
+  r.node_id = pki::mint<node_id>(now).str();
+  r.csr = pki::build_csr(next);
+  r.client_time_ms = to_millis(now);
+  const auto made = pki::issue_node_certificate(w.keys->node_ca,
+                                                {current.pub(),
+                                                 w.keys->trust_domain,
+                                                 pki::mint<site_id>(now).str(),
+                                                 r.node_id,
+                                                 pki::certificate_role::node,
+                                                 {},
+                                                 now,
+                                                 pki::max_node_lifetime,
+                                                 {}});
+  r.certificate_chain = {made.der, w.keys->node_ca.certificate};
+  const auto csr = pki::sha256(r.csr);
+  const auto time = std::to_string(r.client_time_ms);
+  const auto proof = pki::sign(current, pki::purpose::renew_pop,
+                               {csr, as_bytes(r.node_id), as_bytes(time)});
+  r.pop_signature.assign(proof.begin(), proof.end());
+  return {wire::encode(r), made.der};
+}
+
+// The same of a renewal: CSR and proof checked, certificate and answer signed,
+// the server's time signed.
+double renew_cost(const world& w, const std::vector<renewal_sample>& all) {
+  const auto site = pki::mint<site_id>(bc::system_clock{}.now());
+  auto before = thread_cpu();
+  for (const auto& one : all) {
+    auto now = bc::system_clock{}.now();
+    auto request = std::move(wire::decode_renew_request(one.body)).value();
+    auto digest = pki::sha256(request.csr);
+    auto csr = std::move(pki::parse_csr(request.csr)).value();
+    auto leaf = std::move(pki::parse_certificate(one.leaf)).value();
+    const auto time = std::to_string(request.client_time_ms);
+    if (!pki::self_signature_verifies(csr) ||
+        !pki::verify(leaf.key, pki::purpose::renew_pop,
+                     {digest, as_bytes(request.node_id), as_bytes(time)},
+                     request.pop_signature))
+      std::abort();
+    auto issued = actors::issue(
+        *w.keys,
+        {csr.key, digest, site, node_id::parse(request.node_id).value()},
+        pki::purpose::renew_response, now);
+    actors::answer_signer signer{*w.keys, digest};
+    (void)signer.renewed(std::move(issued.answer), now);
+  }
+  return (thread_cpu() - before) / static_cast<double>(all.size());
+}
+
+double renew_primitives_cost(const world& w, std::size_t times) {
+  auto peer = pki::private_key::generate();
+  auto digest = pki::sha256(as_bytes("bench"));
+  auto signature = peer.sign(digest);
+  auto before = thread_cpu();
+  for (std::size_t i = 0; i < times; ++i) {
+    for (int n = 0; n < 2; ++n)
+      (void)peer.pub().verify(digest, signature);
+    for (int n = 0; n < 3; ++n)
+      (void)w.keys->join_signing.key.sign(digest);
+  }
+  return (thread_cpu() - before) / static_cast<double>(times);
 }
 
 double primitives_cost(const world& w, std::size_t times) {
@@ -135,6 +211,14 @@ bound measure_crypto(const settings& s, report& out) {
           primitives * 1e6, "us");
   out.add_ratio("the same with our encodings", encoded * 1e6, "us",
                 primitives * 1e6, "the bound");
+  std::vector<renewal_sample> renewals;
+  for (std::size_t i = 0; i < n; ++i)
+    renewals.push_back(make_renewal(w));
+  const auto of_renewal = renew_primitives_cost(w, n);
+  out.add("of a renewal: two verifications, three signatures (bound)",
+          of_renewal * 1e6, "us");
+  out.add_ratio("a renewal with our encodings", renew_cost(w, renewals) * 1e6,
+                "us", of_renewal * 1e6, "its bound");
   out.add("TLS 1.3 handshake, full", b.handshake * 1e6, "us");
   out.add("bound, joins per CPU-second", 1 / b.join, "1/s");
   out.add("bound with a handshake each", 1 / (b.join + b.handshake), "1/s");

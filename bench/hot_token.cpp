@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::size_t hot = 1, spread = 10'000;
 
-operation through(actors::join_port& port,
+operation through(actors::daemon_port& port,
                   const std::vector<std::string>& bodies) {
   return [&port, &bodies](std::size_t i, std::function<void(bool)> done) {
-    port.join({bodies[i], "req_bench"},
-              [done = std::move(done)](const actors::join_reply& r) {
+    port.call({bodies[i], "req_bench"},
+              [done = std::move(done)](const actors::daemon_reply& r) {
                 done(r.status == 200);
               });
   };
@@ -39,7 +39,7 @@ void compare(const settings& s, const world& w, events::journal& store,
   for (std::size_t flight : {1, 8, 64, 256}) {
     auto n = flight == 1 ? total / 4 : total;
     auto bodies = join_bodies(w, one, n);
-    auto ours = closed_loop(n, flight, through(server.joins(), bodies));
+    auto ours = closed_loop(n, flight, through(server.daemons(), bodies));
     auto name = "hot token, " + std::to_string(flight) + " in flight";
     if (flight > 64) {
       out.add(name, ours.rate(), "joins/s");
@@ -62,12 +62,12 @@ void compare(const settings& s, const world& w, events::journal& store,
       hot_rate = ours.rate();
   }
   auto bodies = join_bodies(w, many, total);
-  auto wide = closed_loop(total, 64, through(server.joins(), bodies));
+  auto wide = closed_loop(total, 64, through(server.daemons(), bodies));
   out.add_ratio("many tokens, 64 in flight", wide.rate(), "joins/s", hot_rate,
                 "the hot token");
   auto open = join_bodies(w, one, total);
   auto rate = 0.6 * hot_rate;
-  auto l = open_loop(total, rate, through(server.joins(), open));
+  auto l = open_loop(total, rate, through(server.daemons(), open));
   out.add("hot token, open loop at", rate, "joins/s");
   out.add_latency("  ", l);
 }

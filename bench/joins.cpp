@@ -93,7 +93,7 @@ void measure_store(const settings& s, const bound& b, const world& w,
   h.tls = identity(w);
   auto server = std::move(gateway::http_server::start(
                               std::move(h),
-                              gateway::make_daemon_handler(runtime->joins())))
+                              gateway::make_daemon_handler(runtime->daemons())))
                     .value();
   temporary_folder own;
   const std::string folder = own.path();

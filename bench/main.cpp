@@ -14,9 +14,9 @@ namespace {
 
 using namespace bc::bench;
 
-const std::vector<std::string> all = {"crypto",   "hardware",    "joins",
-                                      "refusals", "relay",       "hot-token",
-                                      "journal",  "projections", "publisher"};
+const std::vector<std::string> all = {
+    "crypto",  "hardware",    "joins",     "refusals", "relay",   "hot-token",
+    "journal", "projections", "publisher", "lists",    "programs"};
 
 int measure(settings s, std::vector<std::string> wanted,
             const std::string& json) {
@@ -50,6 +50,10 @@ int measure(settings s, std::vector<std::string> wanted,
     measure_projections(s, out);
   if (is_wanted("publisher"))
     measure_publisher(s, out);
+  if (is_wanted("lists"))
+    measure_lists(s, out);
+  if (is_wanted("programs"))
+    measure_programs(s, out);
   return json.empty() || out.write_json(json) ? 0 : 1;
 }
 
@@ -63,7 +67,7 @@ int main(int argc, char** argv) {
   std::string json;
   app.add_option("sections", wanted,
                  "crypto hardware joins refusals relay hot-token journal "
-                 "projections publisher; all")
+                 "projections publisher lists programs; all")
       ->check(CLI::IsMember(all));
   app.add_option("--postgres", s.postgres,
                  "URL of an empty Postgres that may be filled");

@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t in_flight = 256;
 
-double cost_each(actors::join_port& port,
+double cost_each(actors::daemon_port& port,
                  const std::vector<std::string>& bodies, int status) {
   auto l = closed_loop(
       bodies.size(), in_flight,
       [&](std::size_t i, std::function<void(bool)> done) {
-        port.join({bodies[i], "req_bench"},
+        port.call({bodies[i], "req_bench"},
                   [done = std::move(done), status](const auto& reply) {
                     done(reply.status == status);
                   });
@@ -53,10 +53,10 @@ void measure_refusals(const settings& s, report& out) {
   o.keys = w.keys;
   o.root_tenant = w.tenant.id;
   auto server = std::move(actors::runtime::start(std::move(o))).value();
-  auto join = cost_each(server->joins(), good, 200);
-  auto refusal = cost_each(server->joins(), bad, 403);
-  auto garbage =
-      cost_each(server->joins(), std::vector(n, std::string(1'200, '{')), 400);
+  auto join = cost_each(server->daemons(), good, 200);
+  auto refusal = cost_each(server->daemons(), bad, 403);
+  auto garbage = cost_each(server->daemons(),
+                           std::vector(n, std::string(1'200, '{')), 400);
   server->stop(seconds{10});
   out.add("an admitted join", join * 1e6, "us CPU");
   out.add_ratio("a refused one", refusal * 1e6, "us CPU", join * 1e6, "a join",

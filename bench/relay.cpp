@@ -19,18 +19,18 @@ constexpr std::size_t in_flight = 64;
 // About as long as a join's.
 constexpr std::size_t body_size = 2'000, answer_size = 3'000;
 
-class fixed_joins final : public actors::join_port {
+class fixed_joins final : public actors::daemon_port {
  public:
-  void join(actors::join_call,
-            std::function<void(actors::join_reply)> done) override {
+  void call(actors::daemon_call,
+            std::function<void(actors::daemon_reply)> done) override {
     done({200, std::string(answer_size, 'a')});
   }
 };
 
-operation through(actors::join_port& port) {
+operation through(actors::daemon_port& port) {
   return [&port](std::size_t, std::function<void(bool)> done) {
-    port.join({std::string(body_size, 'b'), "req_bench"},
-              [done = std::move(done)](const actors::join_reply& r) {
+    port.call({std::string(body_size, 'b'), "req_bench"},
+              [done = std::move(done)](const actors::daemon_reply& r) {
                 done(r.status == 200 && r.body.size() == answer_size);
               });
   };
@@ -64,7 +64,7 @@ void measure_relay(const settings& s, const bound& b, report& out) {
   gateway::relay_listener_options listening;
   listening.keys = w.keys;
   auto api =
-      std::move(gateway::start_relay_listener(std::move(listening), joins))
+      std::move(gateway::start_relay_listener(std::move(listening), daemons))
           .value();
   gateway::relay_client_options o;
   o.addresses = {{"127.0.0.1", api->port()}};

@@ -49,6 +49,13 @@ void measure_projections(const settings& s, report& out);
 /// The publisher beside a bare produce loop.
 void measure_publisher(const settings& s, report& out);
 
+/// Lists of 200 from a million tokens, beside the same rows by primary key.
+void measure_lists(const settings& s, report& out);
+
+/// How soon `dev` is ready on an existing store; how large `bcd` is. Both
+/// programs are looked for beside this one.
+void measure_programs(const settings& s, report& out);
+
 /// The load of measure_joins, in a process of its own: posts each line of the
 /// file on a connection of its own, from so many threads; prints the latencies.
 [[nodiscard]] int run_client(const std::string& url, const std::string& ca_file,

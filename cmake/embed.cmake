@@ -46,3 +46,31 @@ ${rows}    {\"\", \"\"},
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/schema/embedded.hpp
        CONTENT "${content}" @ONLY)
 endfunction()
+
+# What `better-compute daemon install-script` is made of (generated/install/
+# embedded.hpp): the template, and the unit that it writes.
+function(bc_embed_install)
+  set(constants "")
+  foreach(pair "script|ops/install/install-bcd.sh" "unit|ops/systemd/bcd.service")
+    string(REPLACE "|" ";" pair ${pair})
+    list(GET pair 0 name)
+    list(GET pair 1 file)
+    file(READ ${CMAKE_SOURCE_DIR}/${file} text)
+    string(APPEND constants "
+/// ${file}
+inline constexpr std::string_view ${name} = R\"bcinstall(${text})bcinstall\";
+")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+                 ${CMAKE_SOURCE_DIR}/${file})
+  endforeach()
+  set(content "#pragma once
+
+#include <string_view>
+
+namespace bc::install {
+${constants}
+}  // namespace bc::install
+")
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/install/embedded.hpp
+       CONTENT "${content}" @ONLY)
+endfunction()

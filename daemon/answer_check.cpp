@@ -1,7 +1,6 @@
 #include "daemon/answer_check.hpp"
 
 #include "base/ids.hpp"
-#include "pki/signature.hpp"
 #include "pki/spiffe.hpp"
 
 #include <algorithm>
@@ -21,8 +20,8 @@ std::optional<pki::public_key> pinned_key(const wire::join_answer& answer,
 bool body_is_signed(const wire::join_answer& answer,
                     const expected_answer& expected) {
   auto key = pinned_key(answer, expected);
-  return key && pki::verify(*key, pki::purpose::join_response,
-                            {as_bytes(answer.body)}, answer.signature);
+  return key && pki::verify(*key, expected.purpose, {as_bytes(answer.body)},
+                            answer.signature);
 }
 
 bool is_own(const bytes& csr_sha256, const expected_answer& expected) {
@@ -45,6 +44,9 @@ bool names_node(const pki::leaf_view& leaf, const wire::joined_body& body,
   pki::spiffe_id id{body.trust_domain, expected.site, body.node_id};
   if (!expected.node_id.empty() && body.node_id != expected.node_id)
     return false;
+  if (!expected.trust_domain.empty() &&
+      body.trust_domain != expected.trust_domain)
+    return false;
   if (body.site_id != expected.site || !node_id::parse(body.node_id) ||
       !pki::parse_trust_domain(body.trust_domain))
     return false;
@@ -59,8 +61,10 @@ bool is_node_agent(pki::certificate_role r) {
          r == pki::certificate_role::node_tenant;
 }
 
-bool role_fits(pki::certificate_role issued, pki::certificate_role asked) {
-  return issued == asked || (is_node_agent(issued) && is_node_agent(asked));
+bool role_fits(pki::certificate_role issued, const expected_answer& expected) {
+  return issued == expected.role ||
+         (!expected.exactly_this_role && is_node_agent(issued) &&
+          is_node_agent(expected.role));
 }
 
 }  // namespace
@@ -115,8 +119,7 @@ checked_join check_joined(const wire::join_answer& answer,
   if (!names_node(leaf.value(), b, expected))
     return failed(answer_check::spiffe);
   const auto role = leaf.value().role;
-  if (!role || !role_fits(*role, expected.role) ||
-      b.role != pki::role_text(*role))
+  if (!role || !role_fits(*role, expected) || b.role != pki::role_text(*role))
     return failed(answer_check::role);
   return {answer_check::none, b, leaf.value().not_before,
           leaf.value().not_after};

@@ -6,6 +6,7 @@
 #include "pki/certificate.hpp"
 #include "pki/digest.hpp"
 #include "pki/key.hpp"
+#include "pki/signature.hpp"
 
 #include <string>
 #include <string_view>
@@ -21,6 +22,10 @@ struct expected_answer {
   std::string site;
   pki::certificate_role role = pki::certificate_role::node;
   std::string node_id = {};  // empty: any
+  // Of a renewal: its own purpose, and nothing of the identity may change.
+  pki::purpose purpose = pki::purpose::join_response;
+  std::string trust_domain = {};  // empty: any
+  bool exactly_this_role = false;
 };
 
 /// The checks of an answer, in their order (spec: joining#join-flow step 5).
@@ -50,7 +55,8 @@ struct checked_join {
   time_point not_before;   // of the leaf
   time_point not_after;
 };
-/// Judges a `joined` answer; `failed` names the first check it does not pass.
+/// Judges a `joined` or `renewed` answer; `failed` names the first check it
+/// does not pass.
 [[nodiscard]] checked_join check_joined(const wire::join_answer& answer,
                                         const expected_answer& expected);
 

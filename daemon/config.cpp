@@ -3,6 +3,8 @@
 #include "base/ids.hpp"
 #include "pki/key.hpp"
 
+// The parser itself, so that bcd needs no shared library for it.
+#define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
+#include "daemon/token_input.hpp"
 #include "pki/hardware_key.hpp"
 
 #include <filesystem>
@@ -66,8 +67,12 @@ struct machine_places {
     const machine_places& places);
 
 /// The two builds of the daemon differ in these alone: real_hardware.cpp reads
-/// the machine, fake_hardware.cpp adds --fake-hardware FILE.
+/// the machine, fake_hardware.cpp adds --fake-hardware FILE and
+/// --send-any-token, and joins by --server also without pins (trust on first
+/// use) and over plain HTTP on loopback.
 void add_hardware_options(CLI::App& join);
 [[nodiscard]] std::unique_ptr<hardware_source> make_hardware_source();
+[[nodiscard]] token_text sent_token_text();
+[[nodiscard]] bool joins_without_pins();
 
 }  // namespace bc::daemon

@@ -19,14 +19,16 @@ constexpr int identity_version = 1;
 constexpr seconds answer_lifetime{600};
 const std::string identity_name = "identity.json";
 const std::string key_name = "node.key";
+const std::string next_key_name = "node.key.next";
+const std::string status_name = "status.json";
 const std::string pending_key_name = "node.key.pending";
 const std::string pending_csr_name = "csr.pending";
 constexpr int most_resets_a_second = 1000;
 // In the order in which a reset renames them. The identity is last: of a reset
 // that was cut short, another one finds the rest.
 const std::array<std::string, 6> identity_files = {
-    "journal.db",     "node.key.next", pending_csr_name,
-    pending_key_name, key_name,        identity_name};
+    "journal.db",     next_key_name, pending_csr_name,
+    pending_key_name, key_name,      identity_name};
 
 std::optional<pki::private_key> key_in(
     const std::optional<secret_bytes>& file) {
@@ -41,6 +43,50 @@ std::optional<pki::private_key> key_in(
 bool certifies(const identity& who, const pki::public_key& key) {
   auto leaf = pki::parse_certificate(who.certificate_chain.front());
   return leaf && leaf.value().key == key;
+}
+
+identity_look broken(std::string why) {
+  identity_look out;
+  out.why = std::move(why);
+  return out;
+}
+
+result<identity_look> look_in(const private_dir& dir) {
+  BC_TRY(file, dir.read(identity_name));
+  BC_TRY(key_file, dir.read(key_name));
+  BC_TRY(next_file, dir.read(next_key_name));
+  if (!file) {
+    auto out = broken("identity.json is missing");
+    out.absent = !key_file && !next_file;
+    return out;
+  }
+  auto who = decode_identity(file->expose_text());
+  if (!who)
+    return broken(file->empty()
+                      ? "identity.json is empty"
+                      : "identity.json is damaged: " + who.error().path + " " +
+                            who.error().message);
+  identity_look out;
+  for (const auto* from : {&key_file, &next_file}) {
+    auto key = key_in(*from);
+    if (!key || !certifies(who.value(), key->pub()))
+      continue;
+    out.pair = node_identity{std::move(who).value(), std::move(*key)};
+    out.key_is_next = from == &next_file;
+    return out;
+  }
+  if (!key_file)
+    return broken("node.key is missing");
+  return broken(key_in(key_file)
+                    ? "the certificate in identity.json is not for node.key"
+                    : "node.key is not a P-256 private key (PKCS#8)");
+}
+
+// A stop between two steps of a renewal, for tests.
+result<void> survive(fault_point at) {
+  if (hit(at) == fault_action::error)
+    return fail(errc::invalid_state, "cannot write the renewed identity");
+  return ok();
 }
 
 // ".reset-20261130T120000Z"
@@ -64,6 +110,28 @@ std::vector<std::string> files_to_set_aside(
                             .type() != std::filesystem::file_type::not_found;
                });
   return found;
+}
+
+result<identity_look> look_at_identity(const std::filesystem::path& data_dir) {
+  std::error_code ignored;
+  if (std::filesystem::symlink_status(data_dir, ignored).type() ==
+      std::filesystem::file_type::not_found) {
+    auto none = broken("there is no folder " + data_dir.string());
+    none.absent = true;
+    return none;
+  }
+  BC_TRY(dir, private_dir::look(data_dir));
+  return look_in(dir);
+}
+
+std::optional<std::string> read_status(const std::filesystem::path& data_dir) {
+  auto dir = private_dir::look(data_dir);
+  if (!dir)
+    return std::nullopt;
+  auto file = dir.value().read(status_name);
+  if (!file || !file.value())
+    return std::nullopt;
+  return std::string{file.value()->expose_text()};
 }
 
 std::string encode(const identity& who) {
@@ -130,15 +198,14 @@ result<identity_store> identity_store::open(
 }
 
 result<std::optional<identity>> identity_store::load() const {
-  BC_TRY(file, dir_.read(identity_name));
-  BC_TRY(key_file, dir_.read(key_name));
-  auto key = key_in(key_file);
-  if (!file || !key)
+  BC_TRY(found, look_in(dir_));
+  if (!found.pair)
     return std::optional<identity>{};
-  auto who = decode_identity(file->expose_text());
-  if (!who || !certifies(who.value(), key->pub()))
-    return std::optional<identity>{};
-  return std::optional{std::move(who).value()};
+  return std::optional{std::move(found.pair->who)};
+}
+
+result<identity_look> identity_store::look() const {
+  return look_in(dir_);
 }
 
 result<pending_request> identity_store::pending() const {
@@ -185,6 +252,30 @@ result<void> identity_store::keep(const pki::private_key& key,
   return ok();
 }
 
+result<void> identity_store::renew(const pki::private_key& key,
+                                   const identity& who) const {
+  auto pem = key.pkcs8_pem();
+  BC_TRYV(survive(fault_point::daemon_before_next_key));
+  BC_TRYV(dir_.write(next_key_name, pem.expose()));
+  BC_TRYV(survive(fault_point::daemon_after_next_key));
+  BC_TRYV(dir_.write(identity_name, as_bytes(encode(who))));
+  BC_TRYV(survive(fault_point::daemon_before_new_key));
+  BC_TRYV(dir_.replace(next_key_name, key_name));
+  return survive(fault_point::daemon_after_new_key);
+}
+
+result<void> identity_store::settle(const identity_look& found) const {
+  if (found.pair && found.key_is_next)
+    return dir_.replace(next_key_name, key_name);
+  if (found.pair)
+    dir_.remove(next_key_name);
+  return ok();
+}
+
+result<void> identity_store::write_status(std::string_view json) const {
+  return dir_.write(status_name, as_bytes(json));
+}
+
 result<std::string> identity_store::set_aside(time_point now) const {
   std::vector<std::string> present;
   std::copy_if(identity_files.begin(), identity_files.end(),
@@ -202,6 +293,8 @@ result<std::string> identity_store::set_aside(time_point now) const {
   // On a disk that fails every name looks taken; rename() says so then.
   for (int n = 2; n <= most_resets_a_second && taken(suffix); ++n)
     suffix = first + "-" + std::to_string(n);
+  // It tells of the identity that goes.
+  dir_.remove(status_name);
   for (const auto& name : present)
     if (auto moved = dir_.rename(name, name + suffix); !moved)
       return fail(moved.error().code, moved.error().message +

@@ -25,6 +25,23 @@ struct identity {
   time_point not_after;
 };
 
+/// An identity and the private key its certificate is for.
+struct node_identity {
+  identity who;
+  pki::private_key key;
+
+  [[nodiscard]] node_identity clone() const { return {who, key.clone()}; }
+};
+
+/// A look at a data folder's identity.
+struct identity_look {
+  std::optional<node_identity> pair;  // nullopt: it does not load
+  std::string why;                    // why it does not load, in words
+  bool absent = false;  // there is neither identity.json nor a key: not joined
+  /// A renewal was cut short: the key is still in node.key.next.
+  bool key_is_next = false;
+};
+
 /// A key and its request that wait for an answer.
 struct pending_request {
   pki::private_key key;
@@ -43,6 +60,10 @@ class identity_store {
   /// in node.key: a damaged pair does not count as joined (CASES 177). An
   /// expired one does.
   [[nodiscard]] result<std::optional<identity>> load() const;
+  /// The same with the key, and the reason when it does not load. The key may
+  /// be the one in node.key.next, where a renewal was cut short. INVALID_STATE
+  /// for a file that cannot be read.
+  [[nodiscard]] result<identity_look> look() const;
 
   /// The key and CSR of an attempt whose outcome is unknown, or new ones that
   /// are on disk before they are given out: a retry, also by a new process,
@@ -58,6 +79,18 @@ class identity_store {
   [[nodiscard]] result<void> keep(const pki::private_key& key,
                                   const identity& who) const;
 
+  /// Puts a renewed identity in place: writes node.key.next, then
+  /// identity.json, then renames node.key.next to node.key. After a crash
+  /// between any two of these the old or the new pair loads (CASES 105, 177).
+  [[nodiscard]] result<void> renew(const pki::private_key& key,
+                                   const identity& who) const;
+  /// Finishes the renewal that was cut short, or forgets a key whose
+  /// certificate never came. `found` is what look() said.
+  [[nodiscard]] result<void> settle(const identity_look& found) const;
+
+  /// A short text about the running daemon for `bcd doctor`.
+  [[nodiscard]] result<void> write_status(std::string_view json) const;
+
   /// Renames the identity, what goes with it and what an unfinished join left
   /// to NAME.reset-TIME. The suffix, for example ".reset-20261130T120000Z", is
   /// one that no older file has, so no two sets mix; empty when there was
@@ -68,6 +101,15 @@ class identity_store {
   explicit identity_store(private_dir dir) : dir_(std::move(dir)) {}
   private_dir dir_;
 };
+
+/// What look() says, from outside: takes no lock, makes and changes nothing, so
+/// that it works beside a running daemon. INVALID_STATE for a folder or file
+/// that cannot be read.
+[[nodiscard]] result<identity_look> look_at_identity(
+    const std::filesystem::path& data_dir);
+/// What write_status() wrote last; nullopt: nothing.
+[[nodiscard]] std::optional<std::string> read_status(
+    const std::filesystem::path& data_dir);
 
 /// The files of a data folder that set_aside() would rename, by a look from
 /// outside that changes nothing. One that cannot be looked at counts as there.

@@ -4,6 +4,8 @@
 #include "base/wire.hpp"
 #include "daemon/answer_check.hpp"
 #include "daemon/identity_store.hpp"
+#include "daemon/printable.hpp"
+#include "daemon/renewal_plan.hpp"
 #include "pki/chain.hpp"
 #include "pki/claims_digest.hpp"
 #include "pki/csr.hpp"
@@ -19,7 +21,6 @@ namespace bc::daemon {
 namespace {
 
 constexpr milliseconds first_wait{1'000};
-constexpr seconds tolerated_offset{60};
 constexpr std::size_t max_jwk = 4096;
 
 join_outcome ended(join_exit code, std::string message) {
@@ -46,16 +47,6 @@ milliseconds with_jitter(milliseconds wait) {
   auto random = pki::random_bytes(2);
   auto part = (random[0] << 8 | random[1]) % 1000;
   return wait / 2 + wait * part / 2000;
-}
-
-// Text from the other side, for a terminal: nothing that could steer it.
-std::string shown(std::string_view text) {
-  constexpr std::size_t most = 200;
-  std::string out{text.substr(0, most)};
-  for (char& c : out)
-    if (c < ' ' || c > '~')
-      c = '?';
-  return out;
 }
 
 time_point machine_time(const join_options& options) {
@@ -148,6 +139,8 @@ class attempt {
     switch (a.what) {
       case wire::join_answer::kind::joined:
         return accept(a, *server_time);
+      case wire::join_answer::kind::renewed:
+        return finish(join_exit::untrusted, "the answer is not to a join");
       case wire::join_answer::kind::deferred:
         return wait_for_approval(a);
       case wire::join_answer::kind::failed:
@@ -187,7 +180,7 @@ class attempt {
                     check_failed(answer_check_text(checked.failed)));
     finish(join_exit::refused,
            "a person must approve this machine first: request " +
-               shown(checked.body.request_id) + ", CSR " + short_hash());
+               printable(checked.body.request_id) + ", CSR " + short_hash());
   }
 
   void failed(const wire::join_answer& answer,
@@ -198,21 +191,22 @@ class attempt {
       case errc::conflict:
         return retry_or(conflicts_, join_exit::conflict,
                         "another join of this machine was faster: " +
-                            shown(answer.message));
+                            printable(answer.message));
       case errc::invalid_config:
         return finish(join_exit::server_config,
                       "the server cannot serve joins (INVALID_CONFIG): " +
-                          shown(answer.message));
+                          printable(answer.message));
       case errc::invalid_input:
         return finish(join_exit::refused,
                       "the server did not understand the request "
                       "(INVALID_INPUT): " +
-                          shown(answer.path) + " " + shown(answer.message));
+                          printable(answer.path) + " " +
+                          printable(answer.message));
       default:
         return retry_or(losses_, join_exit::unavailable,
                         "the server cannot join machines now (" +
                             std::string{wire_text(answer.code)} +
-                            "): " + shown(answer.message));
+                            "): " + printable(answer.message));
     }
   }
 
@@ -303,27 +297,58 @@ struct recipient {
   join_outcome otherwise;
 };
 
-recipient read_recipient(const config& c) {
+recipient no_key(join_exit code, std::string message) {
+  return {std::nullopt, ended(code, std::move(message))};
+}
+
+recipient with_pin(const pki::public_key& key, const config& c,
+                   const std::string& from) {
+  if (key.pin() == c.join_encryption_key_pin)
+    return {key, {}};
+  return no_key(join_exit::untrusted,
+                "the key " + from +
+                    " does not have the pin join_encryption_key_pin; nothing "
+                    "was sent");
+}
+
+recipient fetched_recipient(const config& c, const join_options& options) {
+  auto key = options.fetch_key();
+  if (key)
+    return with_pin(key.value(), c, "of the control plane's document");
+  const auto& why = key.error();
+  auto code = why.code == errc::access_denied    ? join_exit::untrusted
+              : why.code == errc::invalid_config ? join_exit::server_config
+                                                 : join_exit::unreachable;
+  return no_key(code, "cannot fetch the key to seal the token to: " +
+                          why.message + "; nothing was sent");
+}
+
+// A file that is there and wrong fails also where one could be fetched: it
+// tells that the machine was not set up for the keys of today.
+recipient read_recipient(const config& c, const join_options& options) {
   auto file = c.join_encryption_jwk.string();
+  std::error_code ec;
+  bool is_there =
+      std::filesystem::symlink_status(c.join_encryption_jwk, ec).type() !=
+      std::filesystem::file_type::not_found;
+  if (!is_there && options.fetch_key)
+    return fetched_recipient(c, options);
   std::ifstream in{c.join_encryption_jwk, std::ios::binary};
   std::string text(max_jwk + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.empty() || text.size() > max_jwk)
-    return {std::nullopt,
-            ended(join_exit::usage, "cannot read the key file " + file)};
+    return no_key(join_exit::usage,
+                  "cannot read the key file " + file +
+                      (is_there ? ""
+                                : "; --server URL fetches the key from the "
+                                  "control plane"));
   auto key = pki::from_jwk(text);
   if (!key)
-    return {std::nullopt, ended(join_exit::usage,
-                                file + " is not a P-256 public key (JWK): " +
-                                    key.error().message)};
-  if (key.value().pin() != c.join_encryption_key_pin)
-    return {std::nullopt,
-            ended(join_exit::untrusted,
-                  "the key in " + file +
-                      " does not have the pin join_encryption_key_pin; "
-                      "nothing was sent")};
-  return {key.value(), {}};
+    return no_key(
+        join_exit::usage,
+        file + " is not a P-256 public key (JWK): " + key.error().message);
+  return with_pin(key.value(), c, "in " + file);
 }
 
 }  // namespace
@@ -347,7 +372,7 @@ join_outcome run_join(const config& c, hardware_source& hardware,
   auto secret = token();
   if (!secret)
     return ended(join_exit::usage, secret.error().message);
-  auto to = read_recipient(c);
+  auto to = read_recipient(c, options);
   if (!to.key)
     return to.otherwise;
   auto claims = hardware.read();

@@ -44,6 +44,11 @@ struct join_options {
   /// Sets an identity aside that is there (identity_store::set_aside), after
   /// every check that needs no gateway and before anything is sent.
   bool reset = false;
+  /// Where the key to seal to comes from when there is no join-encryption.jwk
+  /// (spec: joining#the-join-key-and-its-fallback); asked once it is known that
+  /// one is needed. Faults: UNAVAILABLE (nobody answers), ACCESS_DENIED (not
+  /// to be trusted), INVALID_CONFIG (the server has no join keys).
+  std::function<result<pki::public_key>()> fetch_key = {};
   /// Retries after a lost connection or UNAVAILABLE, and after a CONFLICT.
   int retries = 3;
   /// post_join() to the configured gateway when empty.

@@ -103,6 +103,14 @@ result<private_dir> private_dir::open(const std::filesystem::path& path) {
   return private_dir{dir.release(), lock, path.string()};
 }
 
+result<private_dir> private_dir::look(const std::filesystem::path& path) {
+  int dir = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (dir < 0)
+    return bad("cannot open the data folder " + path.string() + ": " +
+               std::strerror(errno));
+  return private_dir{dir, -1, path.string()};
+}
+
 private_dir::private_dir(private_dir&& other) noexcept
     : dir_(std::exchange(other.dir_, -1)),
       lock_(std::exchange(other.lock_, -1)),
@@ -186,6 +194,13 @@ result<void> private_dir::rename(const std::string& from,
   // The lock says that nobody else takes the name in between.
   if (holds(to))
     return bad(path_ + "/" + to + " exists");
+  if (::renameat(dir_, from.c_str(), dir_, to.c_str()) != 0)
+    return failed("rename", from);
+  return sync_folder(to);
+}
+
+result<void> private_dir::replace(const std::string& from,
+                                  const std::string& to) const {
   if (::renameat(dir_, from.c_str(), dir_, to.c_str()) != 0)
     return failed("rename", from);
   return sync_folder(to);

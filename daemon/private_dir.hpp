@@ -21,6 +21,11 @@ class private_dir {
   [[nodiscard]] static result<private_dir> open(
       const std::filesystem::path& path);
 
+  /// A look from outside: no lock, nothing is made, and only read() and holds()
+  /// are for it. INVALID_STATE when it cannot be opened.
+  [[nodiscard]] static result<private_dir> look(
+      const std::filesystem::path& path);
+
   private_dir(private_dir&& other) noexcept;
   private_dir& operator=(private_dir&&) = delete;
   ~private_dir();
@@ -36,6 +41,9 @@ class private_dir {
   /// Never over another file, and still so after a power loss.
   [[nodiscard]] result<void> rename(const std::string& from,
                                     const std::string& to) const;
+  /// Over whatever has the name; atomic, and still so after a power loss.
+  [[nodiscard]] result<void> replace(const std::string& from,
+                                     const std::string& to) const;
   void remove(const std::string& name) const noexcept;
   /// Since the file was written or touched, by the machine's clock: negative
   /// when that was set back. nullopt when there is no such file.

@@ -13,6 +13,14 @@ class machine final : public hardware_source {
 
 void add_hardware_options(CLI::App&) {}
 
+token_text sent_token_text() {
+  return token_text::well_formed;
+}
+
+bool joins_without_pins() {
+  return false;
+}
+
 std::unique_ptr<hardware_source> make_hardware_source() {
   return std::make_unique<machine>();
 }

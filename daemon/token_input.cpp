@@ -37,7 +37,7 @@ bool is_token(std::string_view text) {
 
 }  // namespace
 
-result<secret_bytes> clean_token(byte_view given) {
+result<secret_bytes> clean_token(byte_view given, token_text form) {
   if (given.size() > max_token_input)
     return bad("the token input is longer than 4096 bytes");
   auto text = trimmed(as_text(given));
@@ -47,14 +47,14 @@ result<secret_bytes> clean_token(byte_view given) {
         "BCD_JOIN_TOKEN");
   if (text.find_first_of("\r\n") != std::string_view::npos)
     return bad("the token input holds more than one line; give one token");
-  if (!is_token(text))
+  if (form == token_text::well_formed && !is_token(text))
     return bad("the token input does not look like bcjt_…");
   return secret_bytes{text};
 }
 
-result<secret_bytes> read_token(int fd) {
+result<secret_bytes> read_token(int fd, token_text form) {
   if (char* variable = std::getenv(token_variable)) {
-    auto token = clean_token(as_bytes(variable));
+    auto token = clean_token(as_bytes(variable), form);
     // unsetenv alone would leave the text in memory and in /proc/PID/environ.
     wipe(variable, std::strlen(variable));
     ::unsetenv(token_variable);
@@ -75,7 +75,7 @@ result<secret_bytes> read_token(int fd) {
       break;
     size += static_cast<std::size_t>(got);
   }
-  auto token = clean_token(byte_view{buffer}.first(size));
+  auto token = clean_token(byte_view{buffer}.first(size), form);
   wipe(buffer.data(), buffer.size());
   return token;
 }

@@ -9,13 +9,6 @@ namespace bc::events {
 
 namespace {
 
-/// What one rule found.
-struct finding {
-  bool fits = false;
-  std::string expected = {};
-  std::string presented = {};
-};
-
 void add(std::string& to, std::string_view name, std::string_view value) {
   if (value.empty())
     return;
@@ -34,8 +27,12 @@ std::string expected_by(const join_token::created& t) {
   return out;
 }
 
+pki::identifiers identifiers_of(const admission& a) {
+  return a.identifiers != nullptr ? *a.identifiers : pki::normalise(a.claims);
+}
+
 std::string presented_by(const admission& a) {
-  const auto ids = pki::normalise(a.claims);
+  const auto ids = identifiers_of(a);
   std::string out;
   add(out, "productUuid", ids.product_uuid.value_or(""));
   for (const auto* list : {&ids.serials, &ids.printed_uuids})
@@ -56,26 +53,42 @@ bool names_fit(const admission& a) {
   return a.claimed_node == (node ? node->str() : std::string{});
 }
 
-finding check_expect(const admission& a) {
+// Each rule twice: whether it fits, and what it compared in words, which only
+// those ask for whom somebody will read.
+struct words {
+  std::string expected = {};
+  std::string presented = {};
+};
+
+bool is_bound(const admission& a) {
   const auto& t = *a.token.token;
-  const bool bound = !t.expect.empty() || t.node || !a.claimed_node.empty();
-  if (!bound)
-    return {true};
-  const bool fits =
-      names_fit(a) && (t.expect.empty() || pki::matches(t.expect, a.claims));
-  return {fits, expected_by(t), presented_by(a)};
+  return !t.expect.empty() || t.node || !a.claimed_node.empty();
 }
 
-bool is_placeholder(const pki::hardware_key& key) {
-  return !key.names_a_machine();
+bool fits_expect(const admission& a) {
+  if (!is_bound(a))
+    return true;
+  const auto& expect = a.token.token->expect;
+  return names_fit(a) &&
+         (expect.empty() || pki::matches(expect, identifiers_of(a)));
 }
 
-finding check_placeholder(const admission& a) {
-  const bool bound = !a.token.token->expect.empty();
-  finding out{bound || !is_placeholder(a.key)};
-  out.expected = bound ? "expect binds the token"
-                       : "two independent identifiers, one of them a product "
-                         "UUID or serial";
+words word_expect(const admission& a) {
+  if (!is_bound(a))
+    return {};
+  return {expected_by(*a.token.token), presented_by(a)};
+}
+
+bool fits_placeholder(const admission& a) {
+  return !a.token.token->expect.empty() || a.key.names_a_machine();
+}
+
+words word_placeholder(const admission& a) {
+  words out;
+  out.expected = !a.token.token->expect.empty()
+                     ? "expect binds the token"
+                     : "two independent identifiers, one of them a product "
+                       "UUID or serial";
   out.presented = a.key.hex.empty()       ? "no identifier survives"
                   : !a.key.trusted        ? "fewer than two independent ones"
                   : a.key.only_components ? "neither product UUID nor serial"
@@ -83,32 +96,38 @@ finding check_placeholder(const admission& a) {
   return out;
 }
 
-finding check_reclaim(const admission& a) {
-  if (!a.known && !(a.named && a.named->node))
-    return {true, "", "a machine that is not known"};
-  const auto fault = reclaim_fault_of(a);
-  return {!fault,
-          "a known machine, and a token with allowReclaim for the same "
-          "tenant, site, pool and role",
-          std::string{fault ? reclaim_fault_text(*fault) : "all of it"}};
+bool is_known(const admission& a) {
+  return a.known || (a.named && a.named->node);
 }
 
-finding check_pool(const admission& a) {
+bool fits_reclaim(const admission& a) {
+  return !is_known(a) || !reclaim_fault_of(a);
+}
+
+words word_reclaim(const admission& a) {
+  if (!is_known(a))
+    return {"", "a machine that is not known"};
+  const auto fault = reclaim_fault_of(a);
+  return {
+      "a known machine, and a token with allowReclaim for the same "
+      "tenant, site, pool and role",
+      std::string{fault ? reclaim_fault_text(*fault) : "all of it"}};
+}
+
+// What is wrong with the pool, the tenant and the site; empty: nothing.
+
+std::string_view pool_fault(const admission& a) {
   const auto& wanted = a.token.token->pool;
-  if (!wanted)
-    return {true, "", "a token without a pool"};
-  finding out;
-  out.expected = "pool " + wanted->str() + " with agent bcd";
   const auto& found = a.pool.pool;
+  if (!wanted)
+    return {};
   if (!found || found->id != *wanted)
-    out.presented = "no such pool";
-  else if (a.pool.archived_at)
-    out.presented = "an archived pool";
-  else if (found->pool_agent == pool::agent::none)
-    out.presented = "a pool whose machines run no daemon";
-  else
-    return {true, std::move(out.expected), "that pool"};
-  return out;
+    return "no such pool";
+  if (a.pool.archived_at)
+    return "an archived pool";
+  if (found->pool_agent == pool::agent::none)
+    return "a pool whose machines run no daemon";
+  return {};
 }
 
 // A site token is of the site's owner. A site that is not there is the next
@@ -120,44 +139,72 @@ bool is_owner(const admission& a) {
   return !a.site.site || a.site.site->owner == t.tenant;
 }
 
-finding check_tenant(const admission& a) {
-  finding out;
-  out.expected = "owned by " + a.token.token->tenant.str();
+std::string_view tenant_fault(const admission& a) {
   if (!a.tenant.tenant)
-    out.presented = "no such tenant";
-  else if (!is_owner(a))
-    out.presented = "another tenant's";
-  else
-    return {true, std::move(out.expected), "its own"};
-  return out;
+    return "no such tenant";
+  return is_owner(a) ? std::string_view{} : "another tenant's";
 }
 
-finding check_site(const admission& a) {
+std::string_view site_fault(const admission& a) {
   const auto& t = *a.token.token;
-  finding out;
-  out.expected = "site " + t.site.str();
   const auto& found = a.site.site;
   if (!found || found->id != t.site)
-    out.presented = "no such site";
-  else if (a.site.deleted_at)
-    out.presented = "a deleted site";
-  else if (!site::is_visible_to(*found, t.tenant))
-    out.presented = "a site that is not open to the tenant";
-  else if (t.pool && a.pool.pool->site != t.site)
-    out.presented = "a pool of another site";
-  else if (a.claimed_site != t.site.str())
-    out.presented = "a machine that names another site";
-  else
-    return {true, std::move(out.expected), "that site"};
-  return out;
+    return "no such site";
+  if (a.site.deleted_at)
+    return "a deleted site";
+  if (!site::is_visible_to(*found, t.tenant))
+    return "a site that is not open to the tenant";
+  if (t.pool && a.pool.pool->site != t.site)
+    return "a pool of another site";
+  if (a.claimed_site != t.site.str())
+    return "a machine that names another site";
+  return {};
 }
 
-finding check_pool_attestor(const admission& a) {
+std::string fault_or(std::string_view fault, std::string_view otherwise) {
+  return std::string{fault.empty() ? otherwise : fault};
+}
+
+bool fits_pool(const admission& a) {
+  return pool_fault(a).empty();
+}
+
+words word_pool(const admission& a) {
+  const auto& wanted = a.token.token->pool;
+  if (!wanted)
+    return {"", "a token without a pool"};
+  return {"pool " + wanted->str() + " with agent bcd",
+          fault_or(pool_fault(a), "that pool")};
+}
+
+bool fits_tenant(const admission& a) {
+  return tenant_fault(a).empty();
+}
+
+words word_tenant(const admission& a) {
+  return {"owned by " + a.token.token->tenant.str(),
+          fault_or(tenant_fault(a), "its own")};
+}
+
+bool fits_site(const admission& a) {
+  return site_fault(a).empty();
+}
+
+words word_site(const admission& a) {
+  return {"site " + a.token.token->site.str(),
+          fault_or(site_fault(a), "that site")};
+}
+
+bool fits_pool_attestor(const admission& a) {
+  return !a.token.token->pool ||
+         pool::admits_attestor(a.pool.pool->rules, a.attestor);
+}
+
+words word_pool_attestor(const admission& a) {
   if (!a.token.token->pool)
-    return {true, "", "a token without a pool"};
-  const auto& rules = a.pool.pool->rules;
-  finding out{pool::admits_attestor(rules, a.attestor)};
-  for (const auto& attestor : rules.join_attestors)
+    return {"", "a token without a pool"};
+  words out;
+  for (const auto& attestor : a.pool.pool->rules.join_attestors)
     add(out.expected, "joinAttestors", attestor);
   out.presented = a.attestor;
   return out;
@@ -166,18 +213,20 @@ finding check_pool_attestor(const admission& a) {
 struct rule_row {
   join_rule what;
   refusal_reason reason;
-  finding (*check)(const admission&);
+  bool (*fits)(const admission&);
+  words (*word)(const admission&);
 };
 constexpr rule_row rule_rows[] = {
-    {join_rule::expect, refusal_reason::join_expect, check_expect},
-    {join_rule::placeholder, refusal_reason::join_placeholder,
-     check_placeholder},
-    {join_rule::reclaim, refusal_reason::join_reclaim, check_reclaim},
-    {join_rule::pool, refusal_reason::join_pool, check_pool},
-    {join_rule::tenant, refusal_reason::join_tenant, check_tenant},
-    {join_rule::site, refusal_reason::join_site, check_site},
+    {join_rule::expect, refusal_reason::join_expect, fits_expect, word_expect},
+    {join_rule::placeholder, refusal_reason::join_placeholder, fits_placeholder,
+     word_placeholder},
+    {join_rule::reclaim, refusal_reason::join_reclaim, fits_reclaim,
+     word_reclaim},
+    {join_rule::pool, refusal_reason::join_pool, fits_pool, word_pool},
+    {join_rule::tenant, refusal_reason::join_tenant, fits_tenant, word_tenant},
+    {join_rule::site, refusal_reason::join_site, fits_site, word_site},
     {join_rule::pool_attestor, refusal_reason::join_pool_attestor,
-     check_pool_attestor},
+     fits_pool_attestor, word_pool_attestor},
 };
 
 bool is_clone_suspect(const admission& a) {
@@ -218,7 +267,7 @@ std::string_view verdict_text(verdict v) noexcept {
   return {};
 }
 
-ruling judge(const admission& a) {
+ruling judge(const admission& a, wording say) {
   ruling out;
   out.rules.reserve(std::size(rule_rows));
   if (!a.token.token)
@@ -227,12 +276,15 @@ ruling judge(const admission& a) {
     auto& judged = out.rules.emplace_back(judged_rule{row.what});
     if (out.refused)
       continue;
-    auto found = row.check(a);
-    judged.how = found.fits ? verdict::passed : verdict::failed;
-    judged.expected = std::move(found.expected);
-    judged.presented = std::move(found.presented);
-    if (!found.fits)
+    const bool fits = row.fits(a);
+    judged.how = fits ? verdict::passed : verdict::failed;
+    if (!fits)
       out.refused = row.reason;
+    if (!fits || say == wording::of_all) {
+      auto said = row.word(a);
+      judged.expected = std::move(said.expected);
+      judged.presented = std::move(said.presented);
+    }
   }
   out.clone_suspected =
       out.refused == refusal_reason::join_reclaim && is_clone_suspect(a);

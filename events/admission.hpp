@@ -61,6 +61,9 @@ struct admission {
   /// The node the token names, perhaps not there yet; null: it names none.
   const node::state* named = nullptr;
   std::string_view attestor = "join-token";
+  /// What is left of the claims, from whoever has it already; null: made anew
+  /// when it is needed.
+  const pki::identifiers* identifiers = nullptr;
 };
 
 struct ruling {
@@ -69,7 +72,10 @@ struct ruling {
   /// Refused as the third reclaim in 10 minutes, and by nothing else.
   bool clone_suspected = false;
 };
-[[nodiscard]] ruling judge(const admission& a);
+/// Which rules say in words what they compared: the one that failed, as every
+/// join has it, or each that was reached.
+enum class wording { of_failed, of_all };
+[[nodiscard]] ruling judge(const admission& a, wording say = wording::of_all);
 
 /// What an admitted machine becomes.
 struct admitted_identity {

@@ -1,6 +1,7 @@
 #include "events/audit.hpp"
 
 #include "base/json.hpp"
+#include "events/actor.hpp"
 #include "events/catalog.hpp"
 #include "events/codec.hpp"
 #include "events/event_names.hpp"
@@ -74,7 +75,7 @@ std::string padded(std::string digits, std::size_t width) {
 // the row of the decision they follow from.
 result<bool> is_decision(const envelope& e, const json::reader& data) {
   if (e.type == name::node_adopted)
-    return e.actor != "system";
+    return e.actor != system_actor;
   if (e.type != name::certificate_revoked)
     return true;
   BC_TRY(reason, data.text("reason"));
@@ -88,10 +89,22 @@ result<std::string> action_of(const rule& r, const json::reader& data) {
   return std::string{again ? reclaimed : r.action};
 }
 
+bool is_of_token(const rule& r) {
+  return r.type == name::join_token_created ||
+         r.type == name::join_token_revoked ||
+         r.type == name::site_token_created ||
+         r.type == name::site_token_revoked;
+}
+
 result<std::string> resource_of(const rule& r, const envelope& e,
                                 const json::reader& data) {
   if (r.field.empty())
     return std::string{r.kind} + e.tenant;
+  // A token may be of a site alone, whatever its event is called.
+  if (is_of_token(r) && !data.has(r.field)) {
+    BC_TRY(site, data.optional_text("siteId"));
+    return site ? "compute-site/" + *site : "compute-tenant/" + e.tenant;
+  }
   BC_TRY(id, data.text(r.field));
   return std::string{r.kind} + id;
 }
@@ -107,12 +120,15 @@ result<std::optional<audit_entry>> entry_of(const rule& r, const envelope& e,
   auto details = public_data(e);
   if (!details)
     return fail(errc::internal, "It has no public form");
+  auto who = parse_actor(e.actor);
   return audit_entry{audit_bound(e.time) + "-" +
                          padded(std::to_string(e.position), position_digits),
                      e.position,
                      e.tenant,
                      e.time,
-                     e.actor,
+                     std::move(who.principal),
+                     std::move(who.tenant),
+                     std::move(who.credential),
                      action,
                      resource,
                      e.type,

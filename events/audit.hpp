@@ -20,6 +20,9 @@ struct audit_entry {
   std::string tenant;     // whose it is
   time_point at;          // the store's clock
   std::string principal;  // or "machine"; "system" for the first start
+  /// Of a caller of the API: whose credential it was, and which.
+  std::optional<std::string> actor_tenant;
+  std::optional<std::string> credential;
   /// What the principal had to be granted, "compute:nodes:cordon"; of a
   /// machine "node.joined" or "node.reclaimed".
   std::string action;

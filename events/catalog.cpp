@@ -55,16 +55,32 @@ constexpr fields joined_fields[] = {"nodeId",
                                     "trust",
                                     "acceptance",
                                     "notAfter"};
+constexpr fields renewed_fields[] = {"nodeId",   "serial", "generation",
+                                     "notAfter", "role",   "previousSerial"};
 constexpr fields adopted_fields[] = {"nodeId", "adoptedAt"};
 constexpr fields cordoned_fields[] = {"nodeId", "reason", "cordonedAt"};
 constexpr fields retired_fields[] = {"nodeId", "reason", "retiredAt"};
 constexpr fields certificate_revoked_fields[] = {
     "nodeId", "certificateSerial", "identityGeneration", "reason",
     "note",   "revokedAt"};
-constexpr fields clone_suspected_fields[] = {"nodeId", "hardwareKey",
+constexpr fields clone_suspected_fields[] = {"nodeId", "hardwareKey", "sign",
                                              "suspectedAt"};
+constexpr fields connected_fields[] = {
+    "nodeId",  "sessionId",         "gatewayId",  "address",
+    "version", "certificateSerial", "supersedes", "connectedAt"};
+constexpr fields disconnected_fields[] = {"nodeId", "sessionId", "reason",
+                                          "disconnectedAt"};
+constexpr fields acceptance_started_fields[] = {"nodeId", "startedAt"};
+constexpr fields acceptance_failed_fields[] = {"nodeId", "checks", "failedAt"};
+constexpr fields certificate_expiring_fields[] = {
+    "nodeId",   "certificateSerial", "identityGeneration",
+    "notAfter", "connected",         "warnedAt"};
+constexpr fields hardware_shared_fields[] = {"nodeId", "otherNodeId",
+                                             "macSha256", "detectedAt"};
 constexpr fields refused_fields[] = {"attestor",  "reason",      "role",
                                      "csrSha256", "hardwareKey", "suppressed"};
+constexpr fields renew_refused_fields[] = {
+    "attestor", "reason", "nodeId", "serial", "csrSha256", "suppressed"};
 
 constexpr std::array types = {
     event_type{name::tenant_created, 1, "tenant", true, tenant_fields},
@@ -88,16 +104,29 @@ constexpr std::array types = {
     event_type{name::site_token_revoked, 1, "join_token", true,
                site_token_revoked_fields},
     event_type{name::node_joined, 1, "node", true, joined_fields},
+    event_type{name::certificate_renewed, 1, "node", true, renewed_fields},
     event_type{name::node_adopted, 1, "node", true, adopted_fields},
     event_type{name::node_cordoned, 1, "node", true, cordoned_fields},
     event_type{name::node_retired, 1, "node", true, retired_fields},
     event_type{name::node_clone_suspected, 1, "node", true,
                clone_suspected_fields},
+    event_type{name::node_hardware_shared, 1, "node", true,
+               hardware_shared_fields},
+    event_type{name::node_connected, 1, "node", true, connected_fields},
+    event_type{name::node_disconnected, 1, "node", true, disconnected_fields},
+    event_type{name::node_acceptance_started, 1, "node", true,
+               acceptance_started_fields},
+    event_type{name::node_acceptance_failed, 1, "node", true,
+               acceptance_failed_fields},
+    event_type{name::certificate_expiring, 1, "node", true,
+               certificate_expiring_fields},
     event_type{name::certificate_revoked, 1, "node", true,
                certificate_revoked_fields},
     event_type{name::join_refused, 1, "refusal", true, refused_fields},
+    event_type{name::renew_refused, 1, "refusal", true, renew_refused_fields},
     event_type{name::incarnation_started, 1, journal_stream, false, {}},
     event_type{name::pki_initialized, 1, "pki", false, {}},
+    event_type{name::pki_rotated, 1, "pki", false, {}},
 };
 
 template <class Decode, class Moves>

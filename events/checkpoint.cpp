@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "pki/signature.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -168,6 +169,12 @@ result<std::optional<checkpoint>> find_checkpoint(std::string_view line) {
   return std::optional{std::move(c)};
 }
 
+bool is_signed_by_any(const checkpoint& c,
+                      std::span<const pki::public_key> keys) {
+  return std::ranges::any_of(
+      keys, [&](const auto& key) { return is_signed_by(c, key); });
+}
+
 std::string journal_key_text(const pki::public_key& key) {
   return to_base64(key.spki());
 }
@@ -179,6 +186,18 @@ result<pki::public_key> parse_journal_key(std::string_view text) {
                 "not a journal key: one line of base64, as `better-compute "
                 "pki show` prints it");
   return pki::public_key::from_spki(der.value());
+}
+
+result<std::vector<pki::public_key>> parse_journal_keys(std::string_view text) {
+  std::vector<pki::public_key> out;
+  text = trimmed(text);
+  do {
+    auto line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    BC_TRY(key, parse_journal_key(line));
+    out.push_back(key);
+  } while (!text.empty());
+  return out;
 }
 
 }  // namespace bc::events

@@ -4,8 +4,10 @@
 #include "pki/key.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// Signed heads of the journal, and the forms they have outside the store
 /// (spec: DESIGN section 4). The signature covers the incarnation too, which
@@ -16,6 +18,8 @@ namespace bc::events {
                                          const pki::private_key& key);
 [[nodiscard]] bool is_signed_by(const checkpoint& c,
                                 const pki::public_key& key);
+[[nodiscard]] bool is_signed_by_any(const checkpoint& c,
+                                    std::span<const pki::public_key> keys);
 
 /// For a log: "checkpoint incarnation=… position=… commit=… link=… time=…
 /// signature=…", all that a check from outside the store needs.
@@ -32,8 +36,10 @@ namespace bc::events {
     std::string_view line);
 
 /// The public key of checkpoints as one line of base64 (SubjectPublicKeyInfo),
-/// and back.
+/// and back; or several, a line each, none of them another thing.
 [[nodiscard]] std::string journal_key_text(const pki::public_key& key);
 [[nodiscard]] result<pki::public_key> parse_journal_key(std::string_view text);
+[[nodiscard]] result<std::vector<pki::public_key>> parse_journal_keys(
+    std::string_view text);
 
 }  // namespace bc::events

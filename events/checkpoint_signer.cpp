@@ -21,7 +21,8 @@ class signer final : public checkpoint_signer {
          checkpoint_options options)
       : keys_(std::move(keys)),
         options_(std::move(options)),
-        duty_(store, keys_->journal_checkpoint, options_),
+        duty_(store, keys_->journal_checkpoint, pki::journal_keys_of(*keys_),
+              options_),
         thread_([this] { run(); }) {}
 
   ~signer() override { stop(); }
@@ -91,8 +92,9 @@ class signer final : public checkpoint_signer {
 }  // namespace
 
 checkpoint_duty::checkpoint_duty(journal& store, const pki::private_key& key,
+                                 std::vector<pki::public_key> known,
                                  const checkpoint_options& options)
-    : store_(store), key_(key), options_(options) {}
+    : store_(store), key_(key), known_(std::move(known)), options_(options) {}
 
 // Another holder of the lease may have signed meanwhile.
 result<void> checkpoint_duty::find_last() {
@@ -104,10 +106,10 @@ result<void> checkpoint_duty::find_last() {
     last_ = found.back();
     after = last_->position;
   }
-  if (last_ && !is_signed_by(*last_, key_.pub()))
+  if (last_ && !is_signed_by_any(*last_, known_))
     return fail(errc::internal, "the checkpoint at row " +
                                     std::to_string(last_->position) +
-                                    " is not signed by the journal's key");
+                                    " is not signed by a key of the journal");
   return ok();
 }
 

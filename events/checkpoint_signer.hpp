@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace bc::events {
 
@@ -30,8 +31,10 @@ struct checkpoint_options {
 /// the store meanwhile is never signed.
 class checkpoint_duty {
  public:
-  /// All must outlive it.
+  /// All must outlive it. `known`: the keys an earlier checkpoint may be
+  /// signed with.
   checkpoint_duty(journal& store, const pki::private_key& key,
+                  std::vector<pki::public_key> known,
                   const checkpoint_options& options);
 
   /// One look; the checkpoint that was signed and stored, if it was time.
@@ -45,6 +48,7 @@ class checkpoint_duty {
 
   journal& store_;
   const pki::private_key& key_;
+  const std::vector<pki::public_key> known_;
   const checkpoint_options& options_;
   std::uint64_t epoch_ = 0;
   std::optional<checkpoint> last_;

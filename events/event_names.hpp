@@ -28,15 +28,28 @@ inline constexpr std::string_view site_token_created =
 inline constexpr std::string_view site_token_revoked =
     "security.site-token.revoked";
 inline constexpr std::string_view node_joined = "node.joined";
+inline constexpr std::string_view certificate_renewed =
+    "node.certificate-renewed";
 inline constexpr std::string_view node_adopted = "node.adopted";
 inline constexpr std::string_view node_cordoned = "node.cordoned";
 inline constexpr std::string_view node_retired = "node.retired";
 inline constexpr std::string_view node_clone_suspected = "node.clone-suspected";
+inline constexpr std::string_view node_hardware_shared = "node.hardware-shared";
+inline constexpr std::string_view node_connected = "node.connected";
+inline constexpr std::string_view node_disconnected = "node.disconnected";
+inline constexpr std::string_view node_acceptance_started =
+    "node.acceptance.started";
+inline constexpr std::string_view node_acceptance_failed =
+    "node.acceptance.failed";
+inline constexpr std::string_view certificate_expiring =
+    "security.certificate-expiring";
 inline constexpr std::string_view certificate_revoked =
     "security.certificate-revoked";
 inline constexpr std::string_view join_refused = "security.join.refused";
+inline constexpr std::string_view renew_refused = "security.renew.refused";
 inline constexpr std::string_view incarnation_started =
     "journal.incarnation-started";
 inline constexpr std::string_view pki_initialized = "pki.initialized";
+inline constexpr std::string_view pki_rotated = "pki.rotated";
 
 }  // namespace bc::events::name

@@ -1,28 +1,43 @@
 #include "events/node.hpp"
 
+#include "events/node_sessions.hpp"
+
 #include <algorithm>
 
 namespace bc::events::node {
 
 namespace {
 
+using detail::apply;
+
 bool is_recent(time_point then, time_point now) {
   return now - then < clone_window;
 }
 
-void apply(state& s, const joined& j) {
+void add_certificate(state& s, const certificate& c, time_point now) {
   std::erase_if(s.certificates,
-                [&j](const issued& i) { return i.cert.not_after <= j.at; });
+                [now](const issued& i) { return i.cert.not_after <= now; });
+  s.certificates.push_back({c, std::nullopt});
+}
+
+void apply(state& s, const joined& j) {
   std::erase_if(s.reclaims,
                 [&j](time_point then) { return !is_recent(then, j.at); });
   if (j.reclaim)
     s.reclaims.push_back(j.at);
-  s.certificates.push_back({j.cert, std::nullopt});
+  add_certificate(s, j.cert, j.at);
   s.generation = j.cert.generation;
   s.node = j;
   s.adopted_at.reset();
+  s.acceptance_started_at.reset();
+  s.failed_acceptance.reset();
   if (s.current != status::cordoned)
     s.current = status::adopting;
+}
+
+void apply(state& s, const renewed& r) {
+  if (s.node)
+    add_certificate(s, r.cert, r.at);
 }
 
 void apply(state& s, const adopted& a) {
@@ -30,6 +45,7 @@ void apply(state& s, const adopted& a) {
     return;
   s.current = status::adopted;
   s.adopted_at = a.at;
+  s.failed_acceptance.reset();
   s.cordon.reset();
 }
 
@@ -46,6 +62,8 @@ void apply(state& s, const retired& r) {
   s.current = status::retired;
   s.cordon.reset();
   s.retired_at = r.at;
+  if (const auto* live = live_session(s))
+    s.session_over = disconnected{r.id, live->session, session_end::cut, r.at};
 }
 
 void apply(state& s, const certificate_revoked& r) {
@@ -55,12 +73,18 @@ void apply(state& s, const certificate_revoked& r) {
       i.revoked_for = r.reason;
     }
   // The operator has looked: whoever joins next is the machine that may.
-  if (r.reason == revocation::revoked)
+  if (r.reason == revocation::revoked) {
     s.reclaims.clear();
+    s.takeovers.clear();
+  }
 }
 
 void apply(state& s, const clone_suspected& c) {
   s.clone_suspected_at = c.at;
+}
+
+void apply(state&, const hardware_shared&) {
+  // A warning changes nothing.
 }
 
 }  // namespace
@@ -105,6 +129,23 @@ std::optional<revocation> parse_revocation(std::string_view text) noexcept {
   return std::nullopt;
 }
 
+std::string_view clone_sign_text(clone_sign s) noexcept {
+  switch (s) {
+    case clone_sign::reclaims:
+      return "reclaims";
+    case clone_sign::sessions:
+      return "sessions";
+  }
+  return {};
+}
+
+std::optional<clone_sign> parse_clone_sign(std::string_view text) noexcept {
+  for (auto s : {clone_sign::reclaims, clone_sign::sessions})
+    if (clone_sign_text(s) == text)
+      return s;
+  return std::nullopt;
+}
+
 std::string_view status_text(status s) noexcept {
   switch (s) {
     case status::adopting:
@@ -137,6 +178,14 @@ std::string answer_claim(std::string_view subject,
 
 std::string spki_claim(std::string_view spki_sha256_hex) {
   return "spki:" + std::string{spki_sha256_hex};
+}
+
+std::string told_claim(const node_id& node, std::string_view mac_sha256_hex) {
+  return "shared:" + node.str() + ":" + std::string{mac_sha256_hex};
+}
+
+std::string proof_claim(std::string_view proof_sha256_hex) {
+  return "proof:" + std::string{proof_sha256_hex};
 }
 
 bool is_live(const issued& i, time_point now) {

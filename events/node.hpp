@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "base/wire.hpp"
 #include "events/journal.hpp"
+#include "events/node_session_events.hpp"
 #include "pki/certificate.hpp"
 
 #include <optional>
@@ -65,6 +66,20 @@ struct joined {
   std::string answer_body;     // internal
   bytes answer_signature;      // internal
 };
+/// `node.certificate-renewed`: another certificate of the node's generation, by
+/// the key of one before, which goes on until it is over. `internal` also holds
+/// the proof's hash and the signed answer.
+struct renewed {
+  node_id id;
+  tenant_id tenant;
+  certificate cert;
+  std::string previous_serial;  // hex; of the one that was presented
+  time_point at;
+  std::string proof_sha256;  // internal: hex, of the signature's bytes
+  std::string answer_body;   // internal
+  bytes answer_signature;    // internal
+  bool operator==(const renewed&) const = default;
+};
 /// `node.adopted`.
 struct adopted {
   node_id id;
@@ -102,17 +117,37 @@ struct certificate_revoked {
   std::string answer;  // internal: the claim of the stored answer, or empty
   bool operator==(const certificate_revoked&) const = default;
 };
-/// `node.clone-suspected`: reclaimed too often in too short a time, as by two
-/// machines that pass for one (CASES 68).
+/// What two machines that pass for one are known by: they take the node, or its
+/// session, from one another too often in too short a time (CASES 68).
+enum class clone_sign { reclaims, sessions };
+[[nodiscard]] std::string_view clone_sign_text(clone_sign s) noexcept;
+[[nodiscard]] std::optional<clone_sign> parse_clone_sign(
+    std::string_view text) noexcept;
+/// `node.clone-suspected`.
 struct clone_suspected {
   node_id id;
   tenant_id tenant;
-  std::string hardware_key;  // hex
+  std::string hardware_key;  // hex, or empty
   time_point at;
+  clone_sign sign = clone_sign::reclaims;
   bool operator==(const clone_suspected&) const = default;
 };
-using event = std::variant<joined, adopted, cordoned, retired,
-                           certificate_revoked, clone_suspected>;
+/// `node.hardware-shared`: permanent MACs of this node were seen on another
+/// node too, as of a USB NIC that many machines have (CASES 54). A warning: no
+/// key and no decision changes by it.
+struct hardware_shared {
+  node_id id;
+  tenant_id tenant;
+  std::vector<std::string> macs;  // SHA-256 of each, hex
+  std::optional<node_id> other;   // the other node, when of the same tenant
+  time_point at;
+  bool operator==(const hardware_shared&) const = default;
+};
+using event =
+    std::variant<joined, renewed, adopted, cordoned, retired,
+                 certificate_revoked, clone_suspected, hardware_shared,
+                 connected, disconnected, acceptance_started, acceptance_failed,
+                 certificate_expiring>;
 
 enum class status { adopting, adopted, cordoned, retired };
 [[nodiscard]] std::string_view status_text(status s) noexcept;
@@ -130,13 +165,20 @@ struct state {
   status current = status::adopting;
   std::int64_t generation = 0;
   /// Of every generation, oldest first; without those that were over when the
-  /// newest was issued.
+  /// newest was issued, so that a life of renewals stays small.
   std::vector<issued> certificates;
   std::vector<time_point> reclaims;  // in the clone window of the newest
   std::optional<time_point> clone_suspected_at;
   std::optional<cordoned> cordon;        // while cordoned
   std::optional<time_point> adopted_at;  // since the newest join
   std::optional<time_point> retired_at;
+  std::optional<connected> session;          // the newest
+  std::optional<disconnected> session_over;  // its end
+  /// By another machine, it seems; in the clone window of the newest session.
+  std::vector<time_point> takeovers;
+  std::optional<time_point> acceptance_started_at;     // since the newest join
+  std::optional<acceptance_failed> failed_acceptance;  // while it stands
+  std::string told_of_expiry;  // serial of the certificate, or empty
 };
 
 /// A retired node stays so, whatever comes. A cordoned one that is reclaimed
@@ -145,8 +187,11 @@ struct state {
 
 /// Moves of `joined`: takes hw:<key> when trusted (until released),
 /// serial:<serial> and spki:<sha256> (until 8 days after notAfter), and
-/// answer:<subject>:<csrSha256> for 10 minutes from `at`. Of
-/// `certificate_revoked`: releases the answer. Of `retired`: releases hw:<key>.
+/// answer:<subject>:<csrSha256> for 10 minutes from `at`. Of `renewed`: the
+/// same serial, spki and answer (subject: the node id), and proof:<sha256> for
+/// 120 s. Of `certificate_revoked`: releases the answer. Of `retired`: releases
+/// hw:<key>.
+/// Of `hardware_shared`: takes told_claim of each MAC for ever.
 [[nodiscard]] moves moves_of(const event& e);
 [[nodiscard]] event_write encode(const event& e);
 [[nodiscard]] result<event> decode(const envelope& e);
@@ -155,6 +200,7 @@ struct state {
 [[nodiscard]] std::string answer_claim(std::string_view subject,
                                        std::string_view csr_sha256_hex);
 [[nodiscard]] std::string spki_claim(std::string_view spki_sha256_hex);
+[[nodiscard]] std::string proof_claim(std::string_view proof_sha256_hex);
 
 /// Unrevoked and not over at `now`.
 [[nodiscard]] bool is_live(const issued& i, time_point now);
@@ -179,6 +225,14 @@ struct join {
   joined what;
 };
 [[nodiscard]] result<std::vector<event>> decide(const state& s, const join& c);
+
+/// The node's machine goes on with a new certificate (what it is judged by:
+/// renewal.hpp). `what.cert.generation` is set here: the node's own. NOT_FOUND
+/// without a node, INVALID_STATE when retired.
+struct renew {
+  renewed what;
+};
+[[nodiscard]] result<std::vector<event>> decide(const state& s, const renew& c);
 
 /// Adopting or cordoned to adopted; INVALID_STATE when retired. Here as below:
 /// NOT_FOUND without a node, and no events when there is nothing to change.
@@ -218,5 +272,21 @@ struct suspect_clone {
 };
 [[nodiscard]] result<std::vector<event>> decide(const state& s,
                                                 const suspect_clone& c);
+
+/// Tells that MACs of this node are another's too. Nothing for a retired node,
+/// nor for the one that had them first when both are of one tenant: the newer
+/// one's event says it all.
+struct tell_shared {
+  std::vector<std::string> macs;  // SHA-256 of each, hex
+  node_id other;
+  tenant_id others_tenant;
+  bool had_them_first = false;
+  time_point now;
+};
+[[nodiscard]] result<std::vector<event>> decide(const state& s,
+                                                const tell_shared& c);
+/// Free until it was told that this MAC of the node is shared.
+[[nodiscard]] std::string told_claim(const node_id& node,
+                                     std::string_view mac_sha256_hex);
 
 }  // namespace bc::events::node

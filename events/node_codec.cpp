@@ -7,6 +7,8 @@ namespace bc::events::node {
 
 namespace {
 
+using detail::write;
+
 moves released(std::string claim) {
   moves m;
   m.claims.push_back(
@@ -17,12 +19,22 @@ moves released(std::string claim) {
 moves effect(const joined& j) {
   return detail::effect(j);
 }
+moves effect(const renewed& r) {
+  return detail::effect(r);
+}
 moves effect(const retired& r) {
   return r.hardware_key.empty() ? moves{}
                                 : released(hardware_claim(r.hardware_key));
 }
 moves effect(const certificate_revoked& r) {
   return r.answer.empty() ? moves{} : released(r.answer);
+}
+moves effect(const hardware_shared& h) {
+  moves m;
+  for (const auto& mac : h.macs)
+    m.claims.push_back(
+        {claim_move::kind::take, told_claim(h.id, mac), std::nullopt});
+  return m;
 }
 template <class Event>
 moves effect(const Event&) {
@@ -34,10 +46,6 @@ event_write written(std::string_view type, const Event& e, std::string data,
                     std::string internal = "{}") {
   return {std::string{type}, 1, std::move(data), std::move(internal),
           effect(e)};
-}
-
-event_write write(const joined& j) {
-  return detail::write(j);
 }
 
 event_write write(const adopted& a) {
@@ -85,13 +93,26 @@ event_write write(const certificate_revoked& r) {
 event_write write(const clone_suspected& c) {
   return written(name::node_clone_suspected, c,
                  codec::object([&](json::writer& out) {
-                   out.field("nodeId", c.id.str())
-                       .field("hardwareKey", c.hardware_key)
+                   out.field("nodeId", c.id.str());
+                   codec::put_unless_empty(out, "hardwareKey", c.hardware_key);
+                   out.field("sign", clone_sign_text(c.sign))
                        .field("suspectedAt", to_rfc3339(c.at));
                  }),
                  codec::object([&](json::writer& out) {
                    out.field("tenantId", c.tenant.str());
                  }));
+}
+
+event_write write(const hardware_shared& h) {
+  return written(
+      name::node_hardware_shared, h, codec::object([&](json::writer& out) {
+        out.field("nodeId", h.id.str());
+        if (h.other)
+          out.field("otherNodeId", h.other->str());
+        out.field("macSha256", h.macs).field("detectedAt", to_rfc3339(h.at));
+      }),
+      codec::object(
+          [&](json::writer& out) { out.field("tenantId", h.tenant.str()); }));
 }
 
 result<event> read_adopted(const json::reader& data, const json::reader&) {
@@ -135,10 +156,33 @@ result<event> read_revoked(const json::reader& data,
 result<event> read_clone(const json::reader& data,
                          const json::reader& internal) {
   BC_TRY(id, codec::id_of<node_id>(data, "nodeId"));
-  BC_TRY(key, data.text("hardwareKey"));
+  BC_TRY(key, data.optional_text("hardwareKey"));
+  auto sign = clone_sign::reclaims;
+  if (data.has("sign")) {
+    BC_TRY(known, codec::one_of(data, "sign", parse_clone_sign));
+    sign = known;
+  }
   BC_TRY(at, codec::time_of(data, "suspectedAt"));
   BC_TRY(tenant, codec::id_of<tenant_id>(internal, "tenantId"));
-  return clone_suspected{id, tenant, key, at};
+  return clone_suspected{id, tenant, key.value_or(""), at, sign};
+}
+
+result<event> read_shared(const json::reader& data,
+                          const json::reader& internal) {
+  hardware_shared h;
+  BC_TRY(id, codec::id_of<node_id>(data, "nodeId"));
+  h.id = std::move(id);
+  if (data.has("otherNodeId")) {
+    BC_TRY(other, codec::id_of<node_id>(data, "otherNodeId"));
+    h.other = std::move(other);
+  }
+  BC_TRY(macs, data.texts("macSha256"));
+  h.macs = std::move(macs);
+  BC_TRY(at, codec::time_of(data, "detectedAt"));
+  h.at = at;
+  BC_TRY(tenant, codec::id_of<tenant_id>(internal, "tenantId"));
+  h.tenant = std::move(tenant);
+  return event{std::move(h)};
 }
 
 }  // namespace
@@ -154,6 +198,8 @@ event_write encode(const event& e) {
 result<event> decode(const envelope& e) {
   if (codec::is(e, name::node_joined))
     return codec::read_event(e, detail::read_joined);
+  if (codec::is(e, name::certificate_renewed))
+    return codec::read_event(e, detail::read_renewed);
   if (codec::is(e, name::node_adopted))
     return codec::read_event(e, read_adopted);
   if (codec::is(e, name::node_cordoned))
@@ -164,6 +210,10 @@ result<event> decode(const envelope& e) {
     return codec::read_event(e, read_revoked);
   if (codec::is(e, name::node_clone_suspected))
     return codec::read_event(e, read_clone);
+  if (codec::is(e, name::node_hardware_shared))
+    return codec::read_event(e, read_shared);
+  if (auto of_session = detail::decode_of_session(e))
+    return std::move(*of_session);
   return codec::unknown_event(e);
 }
 

@@ -22,10 +22,12 @@ fault is_retired(std::string_view what) {
 }
 
 // The answer that goes with a certificate must not be given again once the
-// certificate is dead.
+// certificate is dead. What is live and is not the join's is a renewal's.
 std::string answer_of(const state& s, const certificate& c) {
   const auto& j = *s.node;
-  if (j.cert.serial != c.serial || j.answer_subject.empty())
+  if (j.cert.serial != c.serial)
+    return answer_claim(j.id.str(), c.csr_sha256);
+  if (j.answer_subject.empty())
     return {};
   return answer_claim(j.answer_subject, c.csr_sha256);
 }
@@ -52,6 +54,16 @@ events_or_fault decide(const state& s, const join& c) {
     revoke_live(out, s, revocation::reclaimed, {}, what.at);
   out.emplace_back(std::move(what));
   return out;
+}
+
+events_or_fault decide(const state& s, const renew& c) {
+  if (!s.node)
+    return no_such_node();
+  if (s.current == status::retired)
+    return is_retired("renewed");
+  auto what = c.what;
+  what.cert.generation = s.generation;
+  return std::vector<event>{std::move(what)};
 }
 
 events_or_fault decide(const state& s, const adopt& c) {
@@ -117,6 +129,17 @@ events_or_fault decide(const state& s, const suspect_clone& c) {
     return nothing();
   return std::vector<event>{
       clone_suspected{s.node->id, s.node->tenant, s.node->hardware_key, c.now}};
+}
+
+events_or_fault decide(const state& s, const tell_shared& c) {
+  if (!s.node)
+    return no_such_node();
+  const bool ours = s.node->tenant == c.others_tenant;
+  if (s.current == status::retired || (ours && c.had_them_first))
+    return nothing();
+  return std::vector<event>{
+      hardware_shared{s.node->id, s.node->tenant, c.macs,
+                      ours ? std::optional{c.other} : std::nullopt, c.now}};
 }
 
 }  // namespace bc::events::node

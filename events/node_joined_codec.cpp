@@ -7,15 +7,6 @@ namespace bc::events::node::detail {
 
 namespace {
 
-// A key stays taken while an expired certificate may still join again (7 days)
-// and a day more.
-constexpr seconds key_memory{8 * 86'400};
-constexpr seconds answer_memory{600};
-
-claim_move take(std::string claim, std::optional<time_point> until) {
-  return {claim_move::kind::take, std::move(claim), until};
-}
-
 void put_claims(json::writer& out, const wire::claims& c) {
   out.key("claims").begin_object();
   codec::put_unless_empty(out, "productUuid", c.product_uuid);
@@ -44,20 +35,7 @@ result<wire::claims> read_claims(const json::reader& from) {
                       hostname.value_or("")};
 }
 
-result<certificate> read_certificate(const json::reader& data,
-                                     const json::reader& internal) {
-  BC_TRY(serial, data.text("certificateSerial"));
-  BC_TRY(spki, internal.text("spkiSha256"));
-  BC_TRY(role, codec::one_of(data, "role", pki::parse_role));
-  BC_TRY(generation, data.integer("identityGeneration"));
-  BC_TRY(not_before, codec::millis_of(internal, "notBeforeMs"));
-  BC_TRY(not_after, codec::time_of(data, "notAfter"));
-  BC_TRY(statements, internal.texts("statements"));
-  BC_TRY(der, internal.base64("certificate"));
-  BC_TRY(csr, internal.text("csrSha256"));
-  return certificate{serial,    spki,       role, generation, not_before,
-                     not_after, statements, der,  csr};
-}
+constexpr certificate_names names{"certificateSerial", "identityGeneration"};
 
 result<void> read_machine(joined& j, const json::reader& data,
                           const json::reader& internal) {
@@ -99,11 +77,7 @@ moves effect(const joined& j) {
   moves m;
   if (j.hardware_key_trusted)
     m.claims.push_back(take(hardware_claim(j.hardware_key), std::nullopt));
-  auto until = j.cert.not_after + key_memory;
-  m.claims.push_back(take("serial:" + j.cert.serial, until));
-  m.claims.push_back(take(spki_claim(j.cert.spki_sha256), until));
-  m.claims.push_back(take(answer_claim(j.answer_subject, j.cert.csr_sha256),
-                          j.at + answer_memory));
+  claim_certificate(m, j.cert, j.answer_subject, j.at);
   return m;
 }
 
@@ -129,12 +103,8 @@ event_write write(const joined& j) {
   auto internal = codec::object([&](json::writer& out) {
     out.field("tenantId", j.tenant.str())
         .field("tokenId", j.token)
-        .field("joinedAtMs", to_millis(j.at))
-        .field("spkiSha256", j.cert.spki_sha256)
-        .field("notBeforeMs", to_millis(j.cert.not_before))
-        .field("statements", j.cert.statements)
-        .field("certificate", to_base64(j.cert.der))
-        .field("csrSha256", j.cert.csr_sha256);
+        .field("joinedAtMs", to_millis(j.at));
+    put_certificate(out, j.cert);
     put_claims(out, j.claims);
     out.field("answerSubject", j.answer_subject)
         .field("answerBody", to_base64(as_bytes(j.answer_body)))
@@ -163,7 +133,7 @@ result<event> read_joined(const json::reader& data,
   j.reclaim = reclaim;
   BC_TRY(token, internal.text("tokenId"));
   j.token = std::move(token);
-  BC_TRY(cert, read_certificate(data, internal));
+  BC_TRY(cert, read_certificate(data, internal, names));
   j.cert = std::move(cert);
   BC_TRY(at, codec::millis_of(internal, "joinedAtMs"));
   j.at = at;

@@ -28,6 +28,10 @@ const std::vector<std::vector<std::string_view>> migrations{
     {"postgres/0102_extend_nodes.sql"},
     {"postgres/0103_create_refused_joins.sql"},
     {"postgres/0104_version_read_models.sql"},
+    {"postgres/0105_find_shared_hardware.sql"},
+    {"postgres/0106_audit_by_actor.sql"},
+    {"postgres/0107_follow_sessions.sql"},
+    {"postgres/0108_see_gateways.sql"},
 };
 
 fault damaged(const std::string& what, std::string detail = {}) {

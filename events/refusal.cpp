@@ -5,13 +5,9 @@
 
 namespace bc::events::refusal {
 
-state evolve(state s, const event&) {
-  ++s.version;
-  return s;
-}
+namespace {
 
-event_write encode(const event& e) {
-  const auto& r = std::get<refused>(e);
+event_write write(const refused& r) {
   auto data = codec::object([&](json::writer& out) {
     out.field("attestor", r.attestor).field("reason", r.reason);
     codec::put_unless_empty(out, "role", r.role);
@@ -22,22 +18,58 @@ event_write encode(const event& e) {
   return {std::string{name::join_refused}, 1, std::move(data), "{}", {}};
 }
 
+event_write write(const renew_refused& r) {
+  auto data = codec::object([&](json::writer& out) {
+    out.field("attestor", renew_attestor).field("reason", r.reason);
+    codec::put_unless_empty(out, "nodeId", r.node);
+    codec::put_unless_empty(out, "serial", r.serial);
+    codec::put_unless_empty(out, "csrSha256", r.csr_sha256);
+    out.field("suppressed", r.suppressed);
+  });
+  return {std::string{name::renew_refused}, 1, std::move(data), "{}", {}};
+}
+
+result<event> read_refused(const json::reader& data, const json::reader&) {
+  BC_TRY(attestor, data.text("attestor"));
+  BC_TRY(reason, data.text("reason"));
+  BC_TRY(role, data.optional_text("role"));
+  BC_TRY(csr, data.optional_text("csrSha256"));
+  BC_TRY(key, data.optional_text("hardwareKey"));
+  BC_TRY(suppressed, data.integer("suppressed"));
+  return refused{attestor,          reason,
+                 role.value_or(""), csr.value_or(""),
+                 key.value_or(""),  static_cast<std::uint64_t>(suppressed)};
+}
+
+result<event> read_renew_refused(const json::reader& data,
+                                 const json::reader&) {
+  BC_TRY(reason, data.text("reason"));
+  BC_TRY(node, data.optional_text("nodeId"));
+  BC_TRY(serial, data.optional_text("serial"));
+  BC_TRY(csr, data.optional_text("csrSha256"));
+  BC_TRY(suppressed, data.integer("suppressed"));
+  return renew_refused{reason, node.value_or(""), serial.value_or(""),
+                       csr.value_or(""),
+                       static_cast<std::uint64_t>(suppressed)};
+}
+
+}  // namespace
+
+state evolve(state s, const event&) {
+  ++s.version;
+  return s;
+}
+
+event_write encode(const event& e) {
+  return std::visit([](const auto& what) { return write(what); }, e);
+}
+
 result<event> decode(const envelope& e) {
-  if (!codec::is(e, name::join_refused))
-    return codec::unknown_event(e);
-  return codec::read_event(
-      e, [](const json::reader& data, const json::reader&) -> result<event> {
-        BC_TRY(attestor, data.text("attestor"));
-        BC_TRY(reason, data.text("reason"));
-        BC_TRY(role, data.optional_text("role"));
-        BC_TRY(csr, data.optional_text("csrSha256"));
-        BC_TRY(key, data.optional_text("hardwareKey"));
-        BC_TRY(suppressed, data.integer("suppressed"));
-        return refused{
-            attestor,          reason,
-            role.value_or(""), csr.value_or(""),
-            key.value_or(""),  static_cast<std::uint64_t>(suppressed)};
-      });
+  if (codec::is(e, name::join_refused))
+    return codec::read_event(e, read_refused);
+  if (codec::is(e, name::renew_refused))
+    return codec::read_event(e, read_renew_refused);
+  return codec::unknown_event(e);
 }
 
 }  // namespace bc::events::refusal

@@ -5,9 +5,9 @@
 
 namespace bc::events {
 
-/// The closed list of reasons: enumerator, attestor, whole wire text. The
+/// The closed lists of reasons: enumerator, attestor, whole wire text. The
 /// limiter is keyed by them, so free text would defeat it.
-#define BC_REFUSAL_REASONS(X)                                          \
+#define BC_JOIN_REFUSAL_REASONS(X)                                     \
   X(token_malformed, "join-token", "join-token:malformed")             \
   X(token_unknown, "join-token", "join-token:unknown")                 \
   X(token_secret_mismatch, "join-token", "join-token:secret-mismatch") \
@@ -25,6 +25,24 @@ namespace bc::events {
   X(join_site, "join-token", "join:site")                              \
   X(join_pool_attestor, "join-token", "join:pool-attestor")            \
   X(join_attestor, "unknown", "join:attestor")
+
+/// Of renewals; `renew` stands where a join has its attestor.
+#define BC_RENEW_REFUSAL_REASONS(X)                                  \
+  X(renew_csr, "renew", "renew:csr")                                 \
+  X(renew_certificate, "renew", "renew:certificate")                 \
+  X(renew_proof, "renew", "renew:proof")                             \
+  X(renew_identity, "renew", "renew:identity")                       \
+  X(renew_client_time, "renew", "renew:client-time")                 \
+  X(renew_revoked, "renew", "renew:revoked")                         \
+  X(renew_expired, "renew", "renew:expired")                         \
+  X(renew_generation, "renew", "renew:generation")                   \
+  X(renew_retired, "renew", "renew:retired")                         \
+  X(renew_key_attestation, "renew", "renew:key-attestation-missing") \
+  X(renew_replayed, "renew", "renew:replayed")
+
+#define BC_REFUSAL_REASONS(X) \
+  BC_JOIN_REFUSAL_REASONS(X)  \
+  BC_RENEW_REFUSAL_REASONS(X)
 
 enum class refusal_reason {
 #define BC_X(name, attestor, text) name,
@@ -54,8 +72,8 @@ enum class refusal_reason {
   return std::nullopt;
 }
 
-/// The attestor an event of this reason names, when the caller's attestor was
-/// join-token.
+/// The attestor an event of this reason names: `renew` of a renewal; of a join,
+/// when the caller's attestor was join-token.
 [[nodiscard]] constexpr std::string_view attestor_of(
     refusal_reason r) noexcept {
   switch (r) {

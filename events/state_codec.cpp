@@ -160,13 +160,70 @@ result<void> read_certificates(state& s, const json::reader& in) {
   return ok();
 }
 
-result<void> read_reclaims(state& s, const json::reader& in) {
-  BC_TRY(all, array_of(in, "reclaimsMs"));
+void put_times(json::writer& out, std::string_view name,
+               const std::vector<time_point>& times) {
+  out.key(name).begin_array();
+  for (auto at : times)
+    out.integer(to_millis(at));
+  out.end_array();
+}
+
+result<std::vector<time_point>> times_of(const json::reader& in,
+                                         const char* name) {
+  BC_TRY(all, array_of(in, name));
+  std::vector<time_point> out;
   for (const auto& item : all) {
     if (!item.IsInt64())
-      return fail(errc::internal, "A reclaim has no time");
-    s.reclaims.push_back(from_millis(item.GetInt64()));
+      return fail(errc::internal, std::string{name} + " holds what is no time");
+    out.push_back(from_millis(item.GetInt64()));
   }
+  return out;
+}
+
+/// An event that the state may hold.
+template <class Event>
+void put_event_or_none(json::writer& out, std::string_view name,
+                       const std::optional<Event>& e) {
+  if (e)
+    put_event(out.key(name), encode(event{*e}));
+}
+
+template <class Event>
+result<std::optional<Event>> event_or_none(const json::reader& in,
+                                           std::string_view name,
+                                           std::string_view type) {
+  if (!in.has(name))
+    return std::optional<Event>{};
+  BC_TRY(object, in.object(name));
+  BC_TRY(read, read_event<Event>(object, type, &decode));
+  return std::optional{std::move(read)};
+}
+
+void put_sessions(json::writer& out, const state& s) {
+  put_event_or_none(out, "session", s.session);
+  put_event_or_none(out, "sessionOver", s.session_over);
+  put_times(out, "takeoversMs", s.takeovers);
+  put_time(out, "acceptanceStartedAtMs", s.acceptance_started_at);
+  put_event_or_none(out, "failedAcceptance", s.failed_acceptance);
+  codec::put_unless_empty(out, "toldOfExpiry", s.told_of_expiry);
+}
+
+result<void> read_sessions(state& s, const json::reader& in) {
+  BC_TRY(session,
+         event_or_none<connected>(in, "session", name::node_connected));
+  s.session = std::move(session);
+  BC_TRY(over, event_or_none<disconnected>(in, "sessionOver",
+                                           name::node_disconnected));
+  s.session_over = std::move(over);
+  BC_TRY(takeovers, times_of(in, "takeoversMs"));
+  s.takeovers = std::move(takeovers);
+  BC_TRY(started, time_or_none(in, "acceptanceStartedAtMs"));
+  s.acceptance_started_at = started;
+  BC_TRY(failed, event_or_none<acceptance_failed>(
+                     in, "failedAcceptance", name::node_acceptance_failed));
+  s.failed_acceptance = std::move(failed);
+  BC_TRY(told, in.optional_text("toldOfExpiry"));
+  s.told_of_expiry = told.value_or("");
   return ok();
 }
 
@@ -185,20 +242,17 @@ std::string encode_state(const state& s) {
     out.field("version", s.version)
         .field("status", status_text(s.current))
         .field("generation", s.generation);
-    if (s.node)
-      put_event(out.key("joined"), encode(event{*s.node}));
+    put_event_or_none(out, "joined", s.node);
     out.key("certificates").begin_array();
     for (const auto& i : s.certificates)
       put(out, i);
-    out.end_array().key("reclaimsMs").begin_array();
-    for (auto at : s.reclaims)
-      out.integer(to_millis(at));
     out.end_array();
+    put_times(out, "reclaimsMs", s.reclaims);
     put_time(out, "cloneSuspectedAtMs", s.clone_suspected_at);
     put_time(out, "retiredAtMs", s.retired_at);
     put_time(out, "adoptedAtMs", s.adopted_at);
-    if (s.cordon)
-      put_event(out.key("cordoned"), encode(event{*s.cordon}));
+    put_event_or_none(out, "cordoned", s.cordon);
+    put_sessions(out, s);
   });
 }
 
@@ -212,24 +266,20 @@ result<state> decode_state(std::string_view text) {
   s.current = current;
   BC_TRY(generation, in.integer("generation"));
   s.generation = generation;
-  if (in.has("joined")) {
-    BC_TRY(object, in.object("joined"));
-    BC_TRY(node, read_event<joined>(object, name::node_joined, &decode));
-    s.node = std::move(node);
-  }
+  BC_TRY(node, event_or_none<joined>(in, "joined", name::node_joined));
+  s.node = std::move(node);
   BC_TRYV(read_certificates(s, in));
-  BC_TRYV(read_reclaims(s, in));
+  BC_TRY(reclaims, times_of(in, "reclaimsMs"));
+  s.reclaims = std::move(reclaims);
   BC_TRY(suspected, time_or_none(in, "cloneSuspectedAtMs"));
   s.clone_suspected_at = suspected;
   BC_TRY(over, time_or_none(in, "retiredAtMs"));
   s.retired_at = over;
   BC_TRY(adopted_at, time_or_none(in, "adoptedAtMs"));
   s.adopted_at = adopted_at;
-  if (in.has("cordoned")) {
-    BC_TRY(object, in.object("cordoned"));
-    BC_TRY(cordon, read_event<cordoned>(object, name::node_cordoned, &decode));
-    s.cordon = std::move(cordon);
-  }
+  BC_TRY(cordon, event_or_none<cordoned>(in, "cordoned", name::node_cordoned));
+  s.cordon = std::move(cordon);
+  BC_TRYV(read_sessions(s, in));
   return s;
 }
 

@@ -19,7 +19,7 @@ inline constexpr int fold_version = 2;
 }  // namespace join_token
 
 namespace node {
-inline constexpr int fold_version = 2;
+inline constexpr int fold_version = 3;
 [[nodiscard]] std::string encode_state(const state& s);
 [[nodiscard]] result<state> decode_state(std::string_view json);
 }  // namespace node

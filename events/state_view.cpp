@@ -112,6 +112,14 @@ void put(json::writer& out, const issued& i, bool with_internal) {
   out.end_object();
 }
 
+void put_session(json::writer& out, const state& s) {
+  if (!s.session)
+    return;
+  out.key("session").raw(encode(event{*s.session}).data);
+  if (s.session_over)
+    out.key("sessionOver").raw(encode(event{*s.session_over}).data);
+}
+
 }  // namespace
 
 std::string view(const state& s, bool with_internal) {
@@ -126,6 +134,12 @@ std::string view(const state& s, bool with_internal) {
       put_time(out, "cordonedAt", s.cordon->at);
     }
     put_time(out, "adoptedAt", s.adopted_at);
+    put_time(out, "acceptanceStartedAt", s.acceptance_started_at);
+    if (s.failed_acceptance) {
+      out.field("failedChecks", s.failed_acceptance->checks);
+      put_time(out, "acceptanceFailedAt", s.failed_acceptance->at);
+    }
+    put_session(out, s);
     put_time(out, "cloneSuspectedAt", s.clone_suspected_at);
     put_time(out, "retiredAt", s.retired_at);
     out.key("certificates").begin_array();

@@ -33,7 +33,8 @@ session::session(std::shared_ptr<shared_state> shared, tcp::socket socket,
       address_(std::move(address)),
       peer_(std::move(peer)),
       stream_(std::move(socket), shared_->tls ? &*shared_->tls : nullptr),
-      timer_(stream_.get_executor()) {}
+      strand_(stream_.get_executor()),
+      timer_(strand_) {}
 
 session::~session() {
   std::lock_guard lock{shared_->mutex};
@@ -43,7 +44,7 @@ session::~session() {
 }
 
 void session::start() {
-  asio::dispatch(stream_.get_executor(), [self = shared_from_this()] {
+  asio::dispatch(strand_, [self = shared_from_this()] {
     if (auto* tls = self->stream_.tls())
       self->handshake(*tls);
     else
@@ -52,7 +53,9 @@ void session::start() {
 }
 
 void session::stop(bool gently) {
-  asio::post(stream_.get_executor(), [self = shared_from_this(), gently] {
+  asio::post(strand_, [self = shared_from_this(), gently] {
+    if (self->phase_ == phase::handed_over)
+      return;
     if (!gently || self->phase_ == phase::reading)
       self->close();
     else if (self->phase_ == phase::streaming && self->queue_->end())
@@ -161,6 +164,8 @@ void session::on_unreadable(error_code ec) {
 }
 
 void session::ask() {
+  if (is_for_web_socket())
+    return upgrade();
   request_.body = std::move(parser_->get().body());
   request_.peer_address = address_;
   request_.client_certificate = certificate_;
@@ -202,7 +207,8 @@ void serve_connection(const std::shared_ptr<shared_state>& shared,
   auto peer = peer_key(address);
   {
     std::lock_guard lock{shared->mutex};
-    if (shared->connections.size() >= shared->options.max_connections ||
+    if (shared->connections.size() - shared->web_sockets >=
+            shared->options.max_connections ||
         !shared->peers.enter(peer, shared->options.max_connections_per_peer))
       return;
   }

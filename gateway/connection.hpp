@@ -40,6 +40,9 @@ struct shared_state {
   std::condition_variable changed;  // a connection ended
   std::unordered_map<connection*, std::weak_ptr<connection>> connections;
   peer_counts peers;
+  /// Of `connections`, counted apart from the others: they stay.
+  std::size_t web_sockets = 0;
+  peer_counts web_socket_peers;
 };
 
 /// Serves the socket until it ends; dropped when max_connections are open.

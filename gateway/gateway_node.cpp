@@ -19,10 +19,28 @@ readiness readiness_of(const relay_client& relay) {
           R"({"status":"unavailable","reason":"no API process answers"})"};
 }
 
+/// What the relay hears, for the sessions.
+class session_watch final : public relay_watcher {
+ public:
+  explicit session_watch(std::shared_ptr<session_registry> sessions)
+      : sessions_(std::move(sessions)) {}
+  void on_notice(const actors::gateway_notice& notice) override {
+    sessions_->hear(notice);
+  }
+  void on_watch(bool held) override { sessions_->watched(held); }
+
+ private:
+  std::shared_ptr<session_registry> sessions_;
+};
+
 class node final : public gateway_node {
  public:
-  node(std::unique_ptr<relay_client> relay, std::unique_ptr<http_server> server)
-      : relay_(std::move(relay)), server_(std::move(server)) {}
+  node(std::unique_ptr<relay_client> relay,
+       std::shared_ptr<session_registry> sessions,
+       std::unique_ptr<http_server> server)
+      : relay_(std::move(relay)),
+        sessions_(std::move(sessions)),
+        server_(std::move(server)) {}
   ~node() override { stop(seconds{0}); }
 
   [[nodiscard]] std::uint16_t port() const override { return server_->port(); }
@@ -30,16 +48,28 @@ class node final : public gateway_node {
     return relay_->has_healthy_api();
   }
 
-  // The listener first: what it has in flight needs the relay.
+  [[nodiscard]] std::size_t sessions() const override {
+    return sessions_->size();
+  }
+
+  // The listener first: what it has in flight needs the relay, and so has what
+  // the ends of sessions are told by.
   void stop(seconds grace) override {
     auto end = steady::now() + grace;
+    auto rest = [end] {
+      return std::max(
+          std::chrono::duration_cast<milliseconds>(end - steady::now()),
+          milliseconds{0});
+    };
+    sessions_->stop();
     server_->stop(grace);
-    auto rest = std::chrono::duration_cast<seconds>(end - steady::now());
-    relay_->stop(std::max(rest, seconds{0}));
+    (void)sessions_->drain(rest());
+    relay_->stop(std::chrono::duration_cast<seconds>(rest()));
   }
 
  private:
-  std::unique_ptr<relay_client> relay_;  // first: the server's handler uses it
+  std::unique_ptr<relay_client> relay_;  // first: the others use it
+  std::shared_ptr<session_registry> sessions_;
   std::unique_ptr<http_server> server_;
 };
 
@@ -59,12 +89,18 @@ result<std::unique_ptr<gateway_node>> start_gateway(gateway_options options) {
   o.max_connections_per_peer = options.max_connections_per_peer;
   o.read_timeout = options.read_timeout;
   o.io_threads = options.io_threads;
+  o.allow = daemon_methods;
+  auto sessions = session_registry::make(*relay, options.sessions);
+  o.web_socket = sessions->web_socket();
   auto handler = make_daemon_handler(
       *relay, {[own = relay.get()] { return readiness_of(*own); }});
   BC_TRY(server,
          http_server::start(std::move(o),
                             limit_peers(std::move(handler), options.joins)));
-  return std::make_unique<node>(std::move(relay), std::move(server));
+  relay->watch(sessions->gateway_id(),
+               std::make_shared<session_watch>(sessions));
+  return std::make_unique<node>(std::move(relay), std::move(sessions),
+                                std::move(server));
 }
 
 }  // namespace bc::gateway

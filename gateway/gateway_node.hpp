@@ -5,6 +5,7 @@
 #include "gateway/http_server.hpp"
 #include "gateway/rate_limit.hpp"
 #include "gateway/relay_client.hpp"
+#include "gateway/session_registry.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,8 @@ struct gateway_options {
   peer_rate joins;
   std::size_t max_connections = 4096;
   std::size_t max_connections_per_peer = 256;
+  /// Sessions come beside these connections.
+  session_options sessions;
   milliseconds read_timeout{15'000};
   int io_threads = 1;
 };
@@ -36,7 +39,9 @@ class gateway_node {
   [[nodiscard]] virtual std::uint16_t port() const = 0;
   /// True while some API process answers pings; also what /readyz says.
   [[nodiscard]] virtual bool has_healthy_api() const = 0;
-  /// No new connections; requests in flight are answered, within `grace`.
+  [[nodiscard]] virtual std::size_t sessions() const = 0;
+  /// No new connections; requests in flight are answered, sessions told to come
+  /// back elsewhere, within `grace`.
   virtual void stop(seconds grace) = 0;
 };
 

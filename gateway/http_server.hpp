@@ -53,6 +53,10 @@ struct http_response {
   /// timeouts no longer count, a client that reads nothing for read_timeout is
   /// dropped.
   std::function<void(std::shared_ptr<response_stream>)> stream;
+  /// With `stream`: how many bytes `body` and the rest are together. They go
+  /// out under this content-length in place of chunks, so that a client knows
+  /// an answer that was cut.
+  std::optional<std::uint64_t> stream_length;
 };
 
 /// Answers once, from any thread; the server writes it on its own. A second
@@ -72,6 +76,8 @@ struct client_verification {
   bool required = false;
 };
 
+struct web_socket_options;
+
 struct server_options {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;                   // 0: any free one
@@ -87,8 +93,14 @@ struct server_options {
   /// A handler that has not answered by then is answered for: 503.
   milliseconds answer_timeout{30'000};
   int io_threads = 1;
-  /// The body of an error the server answers by itself (400, 405, 413, 431,
-  /// 503); null: gateway::error_body with a new request id.
+  /// WebSockets on one path, beside the handler; null: none.
+  std::shared_ptr<const web_socket_options> web_socket;
+  /// What a path is served for, as "GET, HEAD", for the answer to other methods
+  /// than GET, HEAD and POST, which no handler sees; empty: there is no such
+  /// path. Null: all three, on every path.
+  std::function<std::string(std::string_view path)> allow;
+  /// The body of an error the server answers by itself (400, 401, 405, 413,
+  /// 429, 431, 503); null: gateway::error_body with a new request id.
   std::function<std::string(int status, std::string_view code,
                             std::string_view message)>
       error_body;

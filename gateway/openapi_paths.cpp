@@ -138,6 +138,27 @@ void put_event_schema(json::writer& out) {
   end_get(out);
 }
 
+void put_program(json::writer& out) {
+  get_path p{std::string{base_path} + "/downloads/bcd/{version}/linux-{arch}",
+             "downloads.bcd",
+             "The daemon's program, as machines are installed with it.",
+             "application/octet-stream", ""};
+  begin_get(out, p);
+  put_open(out);
+  out.key("parameters").begin_array();
+  for (std::string_view name : {"version", "arch"}) {
+    out.begin_object().field("name", name).field("in", "path");
+    out.field("required", true);
+    out.key("schema").begin_object().field("type", "string");
+    if (name == "arch")
+      out.field("enum", std::vector<std::string>{"amd64", "arm64"});
+    out.end_object().end_object();
+  }
+  out.end_array();
+  put_answers(out, p, {"400", "404", "431", "503"});
+  end_get(out);
+}
+
 void put_readiness(json::writer& out) {
   get_path p{"/readyz", "readyz", "Whether this server takes requests.",
              json_type, "readiness"};
@@ -191,6 +212,7 @@ void put_get_paths(json::writer& out) {
       out, {base + "/asyncapi.json", "asyncapi",
             "The events, as an AsyncAPI 3.0 document.", json_type, "asyncapi"});
   put_event_schema(out);
+  put_program(out);
   put_document(out, {"/healthz", "healthz", "This server answers.", json_type,
                      "readiness"});
   put_readiness(out);

@@ -90,6 +90,10 @@ bool relay_api::send(std::uint64_t id, const std::string& frame) {
   return true;
 }
 
+bool relay_api::say(const std::string& frame) {
+  return usable_ && link_->send(frame);
+}
+
 void relay_api::forget(std::uint64_t id) {
   in_flight_.erase(id);
   leave_when_done();
@@ -115,6 +119,7 @@ void relay_api::ping() {
 }
 
 void relay_api::on_message(relay::message m) {
+  owner_.on_heard(*this);
   if (auto* a = std::get_if<relay::answer>(&m)) {
     owner_.on_answer(*this, std::move(*a));
   } else if (std::holds_alternative<relay::pong>(m)) {
@@ -124,6 +129,10 @@ void relay_api::on_message(relay::message m) {
     draining_ = true;
     set_usable(false);
     leave_when_done();
+  } else if (auto* n = std::get_if<relay::notice>(&m)) {
+    owner_.on_notice(*this, std::move(*n));
+  } else if (std::holds_alternative<relay::watching>(m)) {
+    owner_.on_watching(*this);
   } else {
     link_->close("it sent what a server must not send");
   }

@@ -24,6 +24,11 @@ class relay_api final : public relay_link::user,
   class owner {
    public:
     virtual void on_answer(relay_api& from, relay::answer a) = 0;
+    virtual void on_notice(relay_api& from, relay::notice n) = 0;
+    /// It will send notices.
+    virtual void on_watching(relay_api& from) = 0;
+    /// Whatever came.
+    virtual void on_heard(relay_api& from) = 0;
     /// The connection is gone, and with it the answers to these.
     virtual void on_lost(relay_api& api,
                          const std::vector<std::uint64_t>& ids) = 0;
@@ -47,6 +52,8 @@ class relay_api final : public relay_link::user,
   [[nodiscard]] std::size_t in_flight() const { return in_flight_.size(); }
   /// False when too much is in flight or queued.
   [[nodiscard]] bool send(std::uint64_t id, const std::string& frame);
+  /// A message that no answer is awaited to; false when it cannot be sent.
+  [[nodiscard]] bool say(const std::string& frame);
   /// Nobody waits for it any more.
   void forget(std::uint64_t id);
 

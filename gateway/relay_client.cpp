@@ -13,6 +13,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 
@@ -23,7 +24,14 @@ namespace {
 namespace asio = boost::asio;
 using steady = std::chrono::steady_clock;
 
-using callback = std::function<void(actors::join_reply)>;
+using callback = std::function<void(actors::daemon_reply)>;
+
+constexpr auto kind_check_session =
+    static_cast<std::uint8_t>(actors::daemon_request::check_session);
+constexpr auto kind_cut =
+    static_cast<std::uint8_t>(actors::gateway_notice::kind::cut);
+constexpr auto kind_commands =
+    static_cast<std::uint8_t>(actors::gateway_notice::kind::commands);
 
 /// A request on its way; one thread owns them all.
 struct flight {
@@ -32,17 +40,18 @@ struct flight {
   callback done;
   std::unique_ptr<asio::steady_timer> limit;
   relay_api* on = nullptr;
-  bool again = false;  // sent a second time
+  bool again = false;     // sent a second time
+  bool at_watch = false;  // best asked where notices come from
 };
 
-actors::join_reply unavailable(std::string_view why,
-                               const std::string& correlation) {
+actors::daemon_reply unavailable(std::string_view why,
+                                 const std::string& correlation) {
   return {http_status(errc::unavailable),
           error_body(wire_text(errc::unavailable), why, correlation)};
 }
 
 // The callback is another's code: what it throws is its loss.
-void call(const callback& done, actors::join_reply reply) noexcept {
+void give(const callback& done, actors::daemon_reply reply) noexcept {
   try {
     done(std::move(reply));
   } catch (const std::exception& e) {
@@ -71,13 +80,14 @@ class client final : public relay_client, private relay_api::owner {
     thread_ = std::thread{[this] { serve(); }};
   }
 
-  void join(actors::join_call asked, callback done) override {
+  void call(actors::daemon_call asked, callback done) override {
     relay::request r;
+    r.kind = static_cast<std::uint8_t>(asked.what);
     r.correlation = std::move(asked.correlation);
     r.client_certificate = std::move(asked.client_certificate);
     r.body = std::move(asked.body);
     if (!relay::fits(r))
-      return call(done, too_large(r));
+      return give(done, too_large(r));
     std::string why;
     {
       std::lock_guard lock{mutex_};
@@ -92,11 +102,25 @@ class client final : public relay_client, private relay_api::owner {
         return;
       }
     }
-    call(done, unavailable(why, r.correlation));
+    give(done, unavailable(why, r.correlation));
   }
 
   [[nodiscard]] bool has_healthy_api() const override { return healthy_ != 0; }
   [[nodiscard]] std::size_t healthy_apis() const override { return healthy_; }
+
+  void watch(const std::string& gateway_id,
+             std::shared_ptr<relay_watcher> who) override {
+    std::lock_guard lock{mutex_};
+    if (stopping_)
+      return;
+    asio::post(io_, [this, frame = relay::encode(relay::watch{gateway_id}),
+                     who = std::move(who)]() mutable {
+      watch_frame_ = std::move(frame);
+      watcher_ = std::move(who);
+      watch_.emplace(options_.watch, steady::now());
+      look_again();
+    });
+  }
 
   void stop(seconds grace) override {
     {
@@ -106,6 +130,8 @@ class client final : public relay_client, private relay_api::owner {
       left_.wait_for(lock, grace, [this] { return inside_ == 0; });
     }
     asio::post(io_, [this] {
+      watch_.reset();
+      watch_timer_.cancel();
       for (const auto& api : apis_)
         api->stop();
       fail_all();
@@ -128,7 +154,7 @@ class client final : public relay_client, private relay_api::owner {
     }
   }
 
-  static actors::join_reply too_large(const relay::request& r) {
+  static actors::daemon_reply too_large(const relay::request& r) {
     return {413, error_body(wire_text(errc::invalid_input),
                             "the request is too large", r.correlation)};
   }
@@ -149,6 +175,7 @@ class client final : public relay_client, private relay_api::owner {
     f.correlation = r.correlation;
     f.done = std::move(done);
     f.frame = relay::encode(r);
+    f.at_watch = r.kind == kind_check_session;
     f.limit =
         std::make_unique<asio::steady_timer>(io_, options_.request_timeout);
     f.limit->async_wait([this, id](boost::system::error_code ec) {
@@ -174,7 +201,9 @@ class client final : public relay_client, private relay_api::owner {
 
   void send(std::uint64_t id, const relay_api* except = nullptr) {
     auto& f = flights_.at(id);
-    auto* api = choose(except);
+    auto* api = f.at_watch ? watched_api(except) : nullptr;
+    if (api == nullptr)
+      api = choose(except);
     if (api == nullptr)
       return finish(id, "no server can be reached; retry");
     if (!api->send(id, f.frame)) {
@@ -186,13 +215,51 @@ class client final : public relay_client, private relay_api::owner {
     f.on = api;
   }
 
+  relay_api* watched_api(const relay_api* except) {
+    if (!watch_ || !watch_->held())
+      return nullptr;
+    auto* api = apis_[*watch_->held()].get();
+    return api != except && api->is_usable() ? api : nullptr;
+  }
+
+  void look_again() {
+    look_at_watch();
+    watch_timer_.expires_after(options_.watch.silence / 8);
+    watch_timer_.async_wait([this](boost::system::error_code ec) {
+      if (!ec && watch_)
+        look_again();
+    });
+  }
+
+  void look_at_watch() {
+    if (!watch_)
+      return;
+    const auto now = steady::now();
+    if (watch_->is_lost(now)) {
+      spdlog::warn("relay: no server tells what sessions must hear of");
+      watcher_->on_watch(false);
+    }
+    std::vector<bool> usable;
+    for (const auto& api : apis_)
+      usable.push_back(api->is_usable());
+    if (auto whom = watch_->ask(usable, now))
+      (void)apis_[*whom]->say(watch_frame_);
+  }
+
+  [[nodiscard]] std::size_t index_of(const relay_api& api) const {
+    std::size_t at = 0;
+    while (apis_[at].get() != &api)
+      ++at;
+    return at;
+  }
+
   void finish(std::uint64_t id, std::string_view why) {
     auto found = flights_.find(id);
     if (found != flights_.end())
       finish(id, unavailable(why, found->second.correlation));
   }
 
-  void finish(std::uint64_t id, actors::join_reply reply) {
+  void finish(std::uint64_t id, actors::daemon_reply reply) {
     auto found = flights_.find(id);
     if (found == flights_.end())
       return;  // answered already, or never asked
@@ -200,7 +267,7 @@ class client final : public relay_client, private relay_api::owner {
     flights_.erase(found);
     if (f.on != nullptr)
       f.on->forget(id);
-    call(f.done, std::move(reply));
+    give(f.done, std::move(reply));
     std::lock_guard lock{mutex_};
     if (--inside_ == 0)
       left_.notify_all();
@@ -218,7 +285,29 @@ class client final : public relay_client, private relay_api::owner {
       finish(a.id, {a.status, std::move(a.body)});
   }
 
+  void on_heard(relay_api& from) override {
+    if (watch_)
+      watch_->on_heard(index_of(from), steady::now());
+  }
+
+  void on_watching(relay_api& from) override {
+    if (watch_ && watch_->on_watching(index_of(from), steady::now()))
+      watcher_->on_watch(true);
+  }
+
+  // Also from one that was watched before: what it says is true.
+  void on_notice(relay_api&, relay::notice n) override {
+    if (!watch_ || (n.what != kind_cut && n.what != kind_commands))
+      return;
+    watcher_->on_notice({static_cast<actors::gateway_notice::kind>(n.what),
+                         std::move(n.node), std::move(n.keep), n.superseded});
+  }
+
   void on_lost(relay_api& api, const std::vector<std::uint64_t>& ids) override {
+    if (watch_) {
+      watch_->on_gone(index_of(api));
+      look_at_watch();
+    }
     for (auto id : ids) {
       auto found = flights_.find(id);
       if (found == flights_.end())
@@ -233,6 +322,8 @@ class client final : public relay_client, private relay_api::owner {
 
   void on_health(int change) override {
     healthy_ += static_cast<std::size_t>(change);
+    if (change > 0)
+      look_at_watch();
   }
 
   const relay_client_options options_;
@@ -244,6 +335,10 @@ class client final : public relay_client, private relay_api::owner {
   std::uint64_t last_ = 0;
   std::size_t turn_ = 0;
   std::atomic<std::size_t> healthy_{0};
+  std::optional<relay_watch> watch_;
+  std::shared_ptr<relay_watcher> watcher_;  // once there is a watch
+  std::string watch_frame_;
+  asio::steady_timer watch_timer_{io_};
 
   std::mutex mutex_;
   std::condition_variable left_;

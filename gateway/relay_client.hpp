@@ -4,6 +4,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "gateway/http_server.hpp"
+#include "gateway/relay_watch.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -37,6 +38,17 @@ struct relay_client_options {
   /// Doubles up to the longest, jitter between half and the whole.
   milliseconds first_backoff{100};
   milliseconds longest_backoff{5'000};
+  relay_watch_times watch;
+};
+
+/// Who hears what sessions must hear of; called on the relay's thread.
+class relay_watcher {
+ public:
+  virtual ~relay_watcher() = default;
+  virtual void on_notice(const actors::gateway_notice& notice) = 0;
+  /// True: notices come from now on; what happened before may have been missed.
+  /// False: none has come for too long, and none will until the next true.
+  virtual void on_watch(bool held) = 0;
 };
 
 /// The gateway's way to the join service: one long-lived TLS 1.3 connection to
@@ -47,8 +59,10 @@ struct relay_client_options {
 ///
 /// A request whose connection broke is sent once more, to another API process:
 /// the join service answers the same CSR with the stored answer, so nothing is
-/// decided or spent twice. Answers are passed byte for byte.
-class relay_client : public actors::join_port {
+/// decided or spent twice. Answers are passed byte for byte. What asks whether
+/// a session holds goes to the process that notices come from, which knows at
+/// least what it gave notice of.
+class relay_client : public actors::daemon_port {
  public:
   /// INVALID_CONFIG for a certificate, key or CA that cannot be used, or no
   /// address. Does not wait for a connection.
@@ -56,6 +70,10 @@ class relay_client : public actors::join_port {
       relay_client_options options);
   [[nodiscard]] virtual bool has_healthy_api() const = 0;
   [[nodiscard]] virtual std::size_t healthy_apis() const = 0;
+  /// From now on one API process at a time tells this gateway what sessions
+  /// must hear of, another when that one is lost. `who` is kept until stop().
+  virtual void watch(const std::string& gateway_id,
+                     std::shared_ptr<relay_watcher> who) = 0;
   /// New requests are refused; those in flight have `grace` to be answered,
   /// then they are UNAVAILABLE. A second call returns at once.
   virtual void stop(seconds grace) = 0;

@@ -13,7 +13,10 @@ enum class type : std::uint8_t {
   answer = 2,
   ping = 3,
   pong = 4,
-  draining = 5
+  draining = 5,
+  watch = 6,
+  watching = 7,
+  notice = 8
 };
 
 void put_type(std::string& out, type t) {
@@ -61,6 +64,8 @@ class field_reader {
     return out;
   }
 
+  void must(bool holds) { good_ = good_ && holds; }
+
   /// True when every field was there and nothing is left.
   [[nodiscard]] bool done() const { return good_ && rest_.empty(); }
 
@@ -84,6 +89,22 @@ answer read_answer(field_reader& in) {
   out.id = in.number(8);
   out.status = static_cast<std::uint16_t>(in.number(2));
   out.body = in.text(4, max_answer_body);
+  return out;
+}
+
+watch read_watch(field_reader& in) {
+  return {in.text(2, max_name)};
+}
+
+notice read_notice(field_reader& in) {
+  notice out;
+  out.what = static_cast<std::uint8_t>(in.number(1));
+  // One encoding: what is neither is refused.
+  auto superseded = in.number(1);
+  in.must(superseded <= 1);
+  out.superseded = superseded == 1;
+  out.node = in.text(2, max_name);
+  out.keep = in.text(2, max_name);
   return out;
 }
 
@@ -117,12 +138,33 @@ void write(std::string& out, const draining&) {
   put_type(out, type::draining);
 }
 
+void write(std::string& out, const watch& w) {
+  put_type(out, type::watch);
+  put(out, w.gateway, 2);
+}
+
+void write(std::string& out, const watching&) {
+  put_type(out, type::watching);
+}
+
+void write(std::string& out, const notice& n) {
+  put_type(out, type::notice);
+  put(out, n.what, 1);
+  put(out, n.superseded ? 1U : 0U, 1);
+  put(out, n.node, 2);
+  put(out, n.keep, 2);
+}
+
 }  // namespace
 
 bool fits(const request& r) noexcept {
   return r.correlation.size() <= max_correlation &&
          r.client_certificate.size() <= max_certificate &&
          r.body.size() <= max_request_body;
+}
+
+bool fits(const notice& n) noexcept {
+  return n.node.size() <= max_name && n.keep.size() <= max_name;
 }
 
 bool fits(const answer& a) noexcept {
@@ -159,6 +201,15 @@ result<message> decode(byte_view bytes) {
       break;
     case type::draining:
       out = draining{};
+      break;
+    case type::watch:
+      out = read_watch(in);
+      break;
+    case type::watching:
+      out = watching{};
+      break;
+    case type::notice:
+      out = read_notice(in);
       break;
     default:
       return fail(errc::invalid_input, "not a message of the relay protocol");

@@ -16,15 +16,17 @@ namespace bc::gateway::relay {
 /// Named in ALPN, so that two versions never talk past each other.
 inline constexpr std::string_view protocol = "bc-relay/1";
 
-/// What a request is. `renew` and `join_challenge` are reserved; a process
-/// that does not serve a kind answers it 503.
+/// What a request is: the number of an actors::daemon_request, of which these
+/// are some. A process that does not serve a kind answers it 503.
 inline constexpr std::uint8_t kind_join = 1;
 inline constexpr std::uint8_t kind_renew = 2;
 inline constexpr std::uint8_t kind_join_challenge = 3;
 
 inline constexpr std::size_t max_correlation = 128;
 inline constexpr std::size_t max_certificate = 8 * 1024;
-inline constexpr std::size_t max_request_body = 64 * 1024;
+/// A session's frame with what the gateway puts around it.
+inline constexpr std::size_t max_request_body = 65 * 1024;
+inline constexpr std::size_t max_name = 64;  // of a gateway, node, session
 inline constexpr std::size_t max_answer_body = 256 * 1024;
 inline constexpr std::size_t length_bytes = 4;
 /// The longest message, without its length; and the longest of a gateway's.
@@ -61,13 +63,32 @@ struct pong {
 struct draining {
   bool operator==(const draining&) const = default;
 };
-using message = std::variant<request, answer, ping, pong, draining>;
+/// Gateway to API process: tell me what sessions must hear of. Answered by
+/// `watching` once it does; one that never will does not answer.
+struct watch {
+  std::string gateway;  // its id
+  bool operator==(const watch&) const = default;
+};
+struct watching {
+  bool operator==(const watching&) const = default;
+};
+/// API process to gateway, which asked for it: an actors::gateway_notice.
+struct notice {
+  std::uint8_t what = 1;
+  bool superseded = false;
+  std::string node;
+  std::string keep;
+  bool operator==(const notice&) const = default;
+};
+using message = std::variant<request, answer, ping, pong, draining, watch,
+                             watching, notice>;
 
 /// The frame of a message. A field over its bound is a bug of the caller:
 /// check `fits` first.
 [[nodiscard]] std::string encode(const message& m);
 [[nodiscard]] bool fits(const request& r) noexcept;
 [[nodiscard]] bool fits(const answer& a) noexcept;
+[[nodiscard]] bool fits(const notice& n) noexcept;
 
 /// The message in a frame's bytes. INVALID_INPUT for anything else: an unknown
 /// type, a field over its bound, too few bytes, bytes after the last field.

@@ -37,7 +37,8 @@ class session;
 /// an actor after the listener is gone.
 struct shared {
   relay_listener_options options;
-  actors::join_port* joins = nullptr;
+  actors::daemon_port* daemons = nullptr;
+  actors::notice_port* notices = nullptr;
   bytes internal_ca;
   asio::io_context io;
 
@@ -140,6 +141,8 @@ class session final : public relay_link::user,
       take(std::move(*asked));
     else if (auto* live = std::get_if<relay::ping>(&m))
       send(relay::encode(relay::pong{live->number}));
+    else if (auto* wanted = std::get_if<relay::watch>(&m))
+      watch(std::move(wanted->gateway));
     else
       link_->close("a gateway must not send this");
   }
@@ -150,11 +153,62 @@ class session final : public relay_link::user,
     else
       spdlog::debug("relay: {} did not become a gateway: {}", address_, why);
     link_ = nullptr;
+    watch_ = nullptr;
+    say_watched(false);
   }
 
  private:
+  void watch(std::string gateway) {
+    if (all_->notices == nullptr)
+      return;
+    say_watched(false);
+    gateway_ = std::move(gateway);
+    // Weak: the watch is this session's.
+    watch_ = all_->notices->watch(
+        [to = weak_from_this()](const actors::gateway_notice& n) {
+          tell(to, [n](session& target) { target.pass_on(n); });
+        });
+    say_watched(true);
+    send(relay::encode(relay::watching{}));
+  }
+
+  void say_watched(bool here) {
+    if (!gateway_.empty() && all_->options.gateways)
+      all_->options.gateways(gateway_, here);
+    if (!here)
+      gateway_.clear();
+  }
+
+  void pass_on(const actors::gateway_notice& n) {
+    relay::notice out{static_cast<std::uint8_t>(n.what), n.superseded,
+                      n.node_id, n.keep};
+    if (!relay::fits(out))
+      return spdlog::error("relay: a notice of {} bytes was not sent",
+                           n.node_id.size() + n.keep.size());
+    // A gateway that does not take it is cut off, and so knows that it missed
+    // something.
+    send(relay::encode(out));
+  }
+
+  /// Runs `f` on the session's strand, if there is still a session; any thread.
+  template <class F>
+  static void tell(const std::weak_ptr<session>& to, F f) {
+    auto self = to.lock();
+    if (!self)
+      return;
+    // The io_context must outlive this call when `self` is the last owner; what
+    // is posted must not own it.
+    auto all = self->all_;
+    asio::post(self->strand_, [to, f = std::move(f)]() mutable {
+      if (auto target = to.lock())
+        f(*target);
+    });
+    self.reset();
+  }
+
   void take(relay::request asked) {
-    if (asked.kind != relay::kind_join)
+    const auto what = actors::daemon_request_of(asked.kind);
+    if (!what)
       return refuse(asked, "this server does not know such requests");
     if (in_flight_ >= all_->options.max_in_flight)
       return refuse(asked, "the server is overloaded; retry");
@@ -162,26 +216,17 @@ class session final : public relay_link::user,
     if (!is_request_id(asked.correlation))
       asked.correlation = pki::mint<request_id>(system_clock{}.now()).str();
     // Weak: an answer that never comes must not keep the connection.
-    all_->joins->join(
+    all_->daemons->call(
         {std::move(asked.body), std::move(asked.correlation),
-         std::move(asked.client_certificate)},
-        [to = weak_from_this(), id = asked.id](actors::join_reply reply) {
-          auto self = to.lock();
-          if (!self)
-            return;
-          // The io_context must outlive this call when `self` is the last
-          // owner; what is posted must not own it.
-          auto all = self->all_;
-          asio::post(self->strand_,
-                     [to, id, reply = std::move(reply)]() mutable {
-                       if (auto target = to.lock())
-                         target->answer(id, std::move(reply));
-                     });
-          self.reset();
+         std::move(asked.client_certificate), *what},
+        [to = weak_from_this(), id = asked.id](actors::daemon_reply reply) {
+          tell(to, [id, reply = std::move(reply)](session& target) mutable {
+            target.answer(id, std::move(reply));
+          });
         });
   }
 
-  void answer(std::uint64_t id, actors::join_reply reply) {
+  void answer(std::uint64_t id, actors::daemon_reply reply) {
     --in_flight_;
     relay::answer out{id, static_cast<std::uint16_t>(reply.status),
                       std::move(reply.body)};
@@ -213,6 +258,8 @@ class session final : public relay_link::user,
   std::shared_ptr<relay_link> link_;
   bool open_ = false;
   std::size_t in_flight_ = 0;
+  std::string gateway_;  // while it watches
+  std::shared_ptr<void> watch_;
 };
 
 class relay_server final : public relay_listener {
@@ -315,7 +362,8 @@ class relay_server final : public relay_listener {
 }  // namespace
 
 result<std::unique_ptr<relay_listener>> start_relay_listener(
-    relay_listener_options options, actors::join_port& joins) {
+    relay_listener_options options, actors::daemon_port& daemons,
+    actors::notice_port* notices) {
   if (!options.keys)
     return fail(errc::invalid_config,
                 "a relay listener needs the deployment's keys");
@@ -325,7 +373,8 @@ result<std::unique_ptr<relay_listener>> start_relay_listener(
   auto all = std::make_shared<shared>();
   all->internal_ca = options.keys->internal_ca.certificate;
   all->options = std::move(options);
-  all->joins = &joins;
+  all->daemons = &daemons;
+  all->notices = notices;
   auto out = std::make_unique<relay_server>(all, tls.value());
   BC_TRYV(out->start());
   return out;

@@ -6,6 +6,7 @@
 #include "pki/bundle.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ struct relay_listener_options {
   /// what waits for it, for so long is ended.
   milliseconds idle_timeout{15'000};
   int io_threads = 1;
+  /// Told, on an I/O thread, of each gateway that begins to listen for notices
+  /// (its id) and of each that has gone; null: nobody is.
+  std::function<void(const std::string& gateway, bool here)> gateways;
 };
 
 /// Where an API process takes what gateways relay: TLS 1.3, a client
@@ -45,10 +49,12 @@ class relay_listener {
   virtual void stop(seconds grace) = 0;
 };
 
-/// `joins` must outlive the listener. UNAVAILABLE naming address and port when
-/// it cannot listen, INVALID_CONFIG for an address that is none, a name that
-/// is none or no keys.
+/// `daemons` and `notices` must outlive the listener; without notices no
+/// gateway keeps sessions by it. UNAVAILABLE naming address and port when it
+/// cannot listen, INVALID_CONFIG for an address that is none, a name that is
+/// none or no keys.
 [[nodiscard]] result<std::unique_ptr<relay_listener>> start_relay_listener(
-    relay_listener_options options, actors::join_port& joins);
+    relay_listener_options options, actors::daemon_port& daemons,
+    actors::notice_port* notices = nullptr);
 
 }  // namespace bc::gateway

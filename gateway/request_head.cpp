@@ -63,13 +63,14 @@ std::optional<head_fault> take_head(const request_head& head,
     return head_fault{400, "the length of the request body is ambiguous"};
   if (!has_good_host(head))
     return head_fault{400, "the request must have one Host header"};
+  if (head.target.starts_with('/'))
+    out.path = head.target.substr(0, head.target.find('?'));
   if (head.method != "GET" && head.method != "HEAD" && head.method != "POST")
     return head_fault{405, "only GET, HEAD and POST are served"};
-  if (!head.target.starts_with('/'))
+  if (out.path.empty())
     return head_fault{400, "the request target is not a path"};
   auto mark = head.target.find('?');
   out.method = head.method;
-  out.path = head.target.substr(0, mark);
   if (mark != std::string_view::npos)
     out.query = head.target.substr(mark + 1);
   for (const auto& line : head.lines) {

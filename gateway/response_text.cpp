@@ -57,6 +57,14 @@ bool is_name(std::string_view text) {
   });
 }
 
+errc code_of(int status) {
+  for (auto code : {errc::unauthenticated, errc::access_denied, errc::not_found,
+                    errc::rate_limited, errc::unavailable})
+    if (http_status(code) == status)
+      return code;
+  return errc::invalid_input;
+}
+
 std::string head_text(const http_response& response, std::string_view framing,
                       std::string_view length, bool close) {
   std::string out;
@@ -80,14 +88,17 @@ std::string head_text(const http_response& response, std::string_view framing,
 
 std::string response_text(const http_response& response, bool head_only,
                           bool close) {
-  auto out = head_text(response, "content-length",
-                       std::to_string(response.body.size()), close);
+  const auto size = response.stream_length.value_or(response.body.size());
+  auto out = head_text(response, "content-length", std::to_string(size), close);
   if (!head_only)
     out.append(response.body);
   return out;
 }
 
 std::string stream_head(const http_response& response, bool chunked) {
+  if (response.stream_length)
+    return head_text(response, "content-length",
+                     std::to_string(*response.stream_length), true);
   // To HTTP/1.0 the end of the connection is the body's end.
   return head_text(response, chunked ? "transfer-encoding" : "", "chunked",
                    true);
@@ -106,8 +117,7 @@ std::string chunk_text(std::string_view text, bool chunked) {
 
 http_response refusal(const server_options& options, int status,
                       const std::string& message) {
-  auto code =
-      wire_text(status == 503 ? errc::unavailable : errc::invalid_input);
+  auto code = wire_text(code_of(status));
   http_response out;
   out.status = status;
   out.body =

@@ -14,7 +14,8 @@ namespace bc::gateway {
 [[nodiscard]] std::string response_text(const http_response& response,
                                         bool head_only, bool close);
 
-/// The head of an answer that goes on; its connection ends with it.
+/// The head of an answer that goes on; its connection ends with it. Chunked
+/// only when its length is not known.
 [[nodiscard]] std::string stream_head(const http_response& response,
                                       bool chunked);
 
@@ -22,8 +23,8 @@ namespace bc::gateway {
 [[nodiscard]] std::string chunk_text(std::string_view text, bool chunked);
 inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
-/// The answer to what the server refuses by itself; 503 is UNAVAILABLE, the
-/// others INVALID_INPUT.
+/// The answer to what the server refuses by itself; 401, 403, 404, 429 and 503
+/// are the catalogue's codes, the others INVALID_INPUT.
 [[nodiscard]] http_response refusal(const server_options& options, int status,
                                     const std::string& message);
 

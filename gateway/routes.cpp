@@ -1,5 +1,6 @@
 #include "gateway/routes.hpp"
 
+#include "base/http_date.hpp"
 #include "base/ids.hpp"
 #include "base/json.hpp"
 #include "gateway/asyncapi.hpp"
@@ -18,6 +19,7 @@ constexpr std::string_view stream_path = "/events/stream";
 constexpr std::string_view asyncapi_path = "/asyncapi.json";
 constexpr std::string_view openapi_path = "/openapi.json";
 constexpr std::string_view schemas_path = "/schemas/events/";
+constexpr std::string_view downloads_path = "/downloads/bcd/";
 constexpr const char* metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
 std::string new_request_id() {
@@ -104,6 +106,17 @@ void give_health(const http_request& request, answer to) {
   give_document(request, std::move(to), R"({"status":"ok"})");
 }
 
+// The date (RFC 9110 section 6.6.1) tells a machine whose clock is off the
+// time, over the connection whose pin it checked (`bcd doctor`).
+void give_dated_health(const http_request& request, answer to) {
+  if (!reads(request))
+    return to.wrong_method("GET, HEAD");
+  http_response out;
+  out.body = R"({"status":"ok"})";
+  out.headers["date"] = http_date(system_clock{}.now());
+  to.give(std::move(out));
+}
+
 void give_readiness(const http_request& request, answer to,
                     const std::function<readiness()>& readyz) {
   if (!reads(request))
@@ -131,6 +144,24 @@ void give_schema(const http_request& request, answer to,
   if (text.empty())
     return to.not_found();
   give_document(request, std::move(to), std::string{text});
+}
+
+void give_program(const http_request& request, answer to,
+                  const std::shared_ptr<downloads>& programs,
+                  std::string_view name) {
+  auto wanted = parse_download(name);
+  if (!wanted || !programs)
+    return to.not_found();
+  if (!reads(request))
+    return to.wrong_method("GET, HEAD");
+  programs->open(
+      std::move(*wanted), [to = std::move(to)](result<http_response> found) {
+        if (found)
+          return to.give(std::move(found).value());
+        const auto& why = found.error();
+        to.give(http_status(why.code),
+                error_body(wire_text(why.code), why.message, to.id()));
+      });
 }
 
 std::string header(const http_request& request, const char* name) {
@@ -201,6 +232,9 @@ class api_routes {
     if (path.starts_with(schemas_path))
       return give_schema(request, std::move(to),
                          path.substr(schemas_path.size()));
+    if (path.starts_with(downloads_path))
+      return give_program(request, std::move(to), extras_.programs,
+                          path.substr(downloads_path.size()));
     auto call = split_call(path);
     if (!call)
       return to.not_found();
@@ -225,6 +259,15 @@ class api_routes {
   api_extras extras_;
 };
 
+/// What is asked of the daemons' listener by a POST to this path.
+std::optional<actors::daemon_request> daemon_request_at(std::string_view path) {
+  if (path == "/v1/join")
+    return actors::daemon_request::join;
+  if (path == "/v1/renew")
+    return actors::daemon_request::renew;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string error_body(std::string_view code, std::string_view message,
@@ -238,6 +281,30 @@ std::string error_body(std::string_view code, std::string_view message,
   return out.str();
 }
 
+std::string api_methods(std::string_view path) {
+  constexpr const char* reading = "GET, HEAD";
+  if (path == "/healthz" || path == "/readyz" || path == "/metrics")
+    return reading;
+  if (!path.starts_with(base_path))
+    return {};
+  path.remove_prefix(base_path.size());
+  if (path == stream_path)
+    return "GET";
+  if (path == well_known_path || path == asyncapi_path ||
+      path == openapi_path || path.starts_with(schemas_path) ||
+      path.starts_with(downloads_path))
+    return reading;
+  return split_call(path) ? "POST" : "";
+}
+
+std::string daemon_methods(std::string_view path) {
+  if (path == "/healthz" || path == "/readyz")
+    return "GET, HEAD";
+  if (path == "/v1/session")
+    return "GET";
+  return daemon_request_at(path) ? "POST" : "";
+}
+
 http_handler make_api_handler(actors::api_port& api, well_known document,
                               api_extras extras) {
   auto routes =
@@ -247,26 +314,27 @@ http_handler make_api_handler(actors::api_port& api, well_known document,
   };
 }
 
-http_handler make_daemon_handler(actors::join_port& joins,
+http_handler make_daemon_handler(actors::daemon_port& daemons,
                                  daemon_extras extras) {
-  return
-      [&joins, extras = std::move(extras)](http_request request, respond done) {
-        answer to{new_request_id(), std::move(done)};
-        if (request.path == "/healthz")
-          return give_health(request, std::move(to));
-        if (request.path == "/readyz")
-          return give_readiness(request, std::move(to), extras.readyz);
-        if (request.path != "/v1/join")
-          return to.not_found();
-        if (request.method != "POST")
-          return to.wrong_method("POST");
-        auto id = to.id();
-        joins.join({std::move(request.body), std::move(id),
-                    std::move(request.client_certificate)},
-                   [to = std::move(to)](actors::join_reply reply) {
-                     to.give(reply.status, std::move(reply.body));
-                   });
-      };
+  return [&daemons, extras = std::move(extras)](http_request request,
+                                                respond done) {
+    answer to{new_request_id(), std::move(done)};
+    if (request.path == "/healthz")
+      return give_dated_health(request, std::move(to));
+    if (request.path == "/readyz")
+      return give_readiness(request, std::move(to), extras.readyz);
+    const auto what = daemon_request_at(request.path);
+    if (!what)
+      return to.not_found();
+    if (request.method != "POST")
+      return to.wrong_method("POST");
+    auto id = to.id();
+    daemons.call({std::move(request.body), std::move(id),
+                  std::move(request.client_certificate), *what},
+                 [to = std::move(to)](actors::daemon_reply reply) {
+                   to.give(reply.status, std::move(reply.body));
+                 });
+  };
 }
 
 }  // namespace bc::gateway

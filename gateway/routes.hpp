@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/ports.hpp"
+#include "gateway/downloads.hpp"
 #include "gateway/event_stream.hpp"
 #include "gateway/http_server.hpp"
 #include "pki/bundle.hpp"
@@ -40,6 +41,8 @@ struct api_extras {
   std::function<std::string()> metrics;  // empty: /metrics is NOT_FOUND
   /// Null: the handler makes one that nobody wakes.
   std::shared_ptr<event_feed> events;
+  /// Null: every download is NOT_FOUND.
+  std::shared_ptr<downloads> programs;
 };
 struct daemon_extras {
   std::function<readiness()> readyz;  // empty: always ready
@@ -47,16 +50,22 @@ struct daemon_extras {
 
 /// The API listener: POST {basePath}/{group}/{method}; GET of the well-known
 /// document, {basePath}/events/stream, {basePath}/openapi.json,
-/// {basePath}/asyncapi.json and {basePath}/schemas/events/{type}.json;
-/// /healthz, /readyz, /metrics; any other path is NOT_FOUND. Gives every
-/// request an id (header x-request-id in the answer).
+/// {basePath}/asyncapi.json, {basePath}/schemas/events/{type}.json and
+/// {basePath}/downloads/bcd/{version}/linux-{arch}; /healthz, /readyz,
+/// /metrics; any other path is NOT_FOUND. Gives every request an id (header
+/// x-request-id in the answer).
 [[nodiscard]] http_handler make_api_handler(actors::api_port& api,
                                             well_known document,
                                             api_extras extras = {});
 
-/// The daemons' listener: POST /v1/join, /healthz, /readyz.
-[[nodiscard]] http_handler make_daemon_handler(actors::join_port& joins,
+/// The daemons' listener: POST /v1/join and /v1/renew; /healthz, /readyz.
+[[nodiscard]] http_handler make_daemon_handler(actors::daemon_port& daemons,
                                                daemon_extras extras = {});
+
+/// What a path of these listeners is served for, "GET, HEAD"; empty: it is no
+/// path of theirs (server_options::allow).
+[[nodiscard]] std::string api_methods(std::string_view path);
+[[nodiscard]] std::string daemon_methods(std::string_view path);
 
 /// {"error":{"code","message","requestId"}} for both listeners.
 [[nodiscard]] std::string error_body(std::string_view code,

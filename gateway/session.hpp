@@ -18,7 +18,8 @@ namespace bc::gateway {
 inline constexpr std::size_t max_header = 16 * 1024;
 
 /// One connection; everything but `respond` runs on its strand. Included by
-/// gateway/*.cpp alone: connection.cpp reads, session_answer.cpp writes.
+/// gateway/*.cpp alone: connection.cpp reads, session_answer.cpp writes,
+/// web_socket.cpp takes over.
 class session final : public connection,
                       public std::enable_shared_from_this<session> {
  public:
@@ -31,7 +32,15 @@ class session final : public connection,
 
  private:
   using error_code = boost::system::error_code;
-  enum class phase { reading, answering, writing, streaming, ending, closed };
+  enum class phase {
+    reading,
+    answering,
+    writing,
+    streaming,
+    ending,
+    closed,
+    handed_over,  // to a WebSocket: the stream is no longer here
+  };
   class rest_of_answer;
 
   void handshake(byte_stream::tls_stream& tls);
@@ -42,6 +51,8 @@ class session final : public connection,
   void on_unreadable(error_code ec);
   void ask();
   respond answer_once();
+  [[nodiscard]] bool is_for_web_socket() const;
+  void upgrade();
 
   void deliver(std::uint64_t round, http_response response);
   void refuse(int status, const std::string& message);
@@ -67,11 +78,10 @@ class session final : public connection,
     // The io_context must outlive this call when `self` is the last owner;
     // what is posted must not own it, or an answer after the end would leak.
     auto shared = self->shared_;
-    boost::asio::post(self->stream_.get_executor(),
-                      [to, f = std::move(f)]() mutable {
-                        if (auto target = to.lock())
-                          f(*target);
-                      });
+    boost::asio::post(self->strand_, [to, f = std::move(f)]() mutable {
+      if (auto target = to.lock())
+        f(*target);
+    });
     self.reset();
   }
 
@@ -80,6 +90,7 @@ class session final : public connection,
   const std::string peer_;                // who it counts as
   std::string certificate_;
   byte_stream stream_;
+  const byte_stream::executor_type strand_;
   boost::asio::steady_timer timer_;
   boost::beast::flat_buffer buffer_{2 * max_header};
   std::optional<

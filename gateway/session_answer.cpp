@@ -55,7 +55,16 @@ void session::deliver(std::uint64_t round, http_response response) {
 }
 
 void session::refuse(int status, const std::string& message) {
-  write(refusal(shared_->options, status, message), false);
+  const auto& options = shared_->options;
+  if (status != 405 || !options.allow)
+    return write(refusal(options, status, message), false);
+  auto methods = options.allow(request_.path);
+  if (methods.empty())
+    return write(refusal(options, 404, "no such path"), false);
+  auto answer =
+      refusal(options, 405, "this path is served for " + methods + " only");
+  answer.headers["allow"] = std::move(methods);
+  write(answer, false);
 }
 
 void session::write(const http_response& response, bool keep) {
@@ -83,7 +92,7 @@ void session::start_stream(http_response response) {
   timer_.cancel();
   ++round_;
   phase_ = phase::streaming;
-  chunked_ = parser_->get().version() == 11;
+  chunked_ = parser_->get().version() == 11 && !response.stream_length;
   queue_ = std::make_shared<stream_queue>();
   auto handle = std::make_shared<rest_of_answer>(weak_from_this(), queue_);
   if (shared_->stopping)

@@ -9,6 +9,18 @@ namespace bc::gateway {
 
 namespace {
 
+// More than one only while the key rotates: the current one first.
+void put_pins(json::writer& out, std::string_view name,
+              const pki::key_bundle& keys, pki::key_name which) {
+  auto trusted = pki::public_keys_of(keys, which);
+  if (trusted.size() < 2)
+    return;
+  std::vector<std::string> pins;
+  for (const auto& key : trusted)
+    pins.push_back(key.pin());
+  out.field(name, pins);
+}
+
 void put_join(json::writer& out, const pki::key_bundle& keys) {
   auto pins = pki::pins_of(keys);
   out.key("join").begin_object();
@@ -16,6 +28,8 @@ void put_join(json::writer& out, const pki::key_bundle& keys) {
   out.field("encryptionKeyPin", pins.join_encryption)
       .field("signingCertificate", to_base64(keys.join_signing.certificate))
       .field("signingKeyPin", pins.join_signing);
+  put_pins(out, "encryptionKeyPins", keys, pki::key_name::join_encryption);
+  put_pins(out, "signingKeyPins", keys, pki::key_name::join_signing);
   out.end_object();
 }
 
@@ -25,8 +39,10 @@ void put_gateway(json::writer& out, const well_known& w) {
     out.field("serverName", w.gateway_server_name);
   else if (auto url = parse_url(*w.gateway_url))
     out.field("serverName", url.value().host);
-  if (w.keys)
+  if (w.keys) {
     out.field("servingCaPin", pki::pins_of(*w.keys).serving_ca);
+    put_pins(out, "servingCaPins", *w.keys, pki::key_name::serving_ca);
+  }
   out.end_object();
 }
 

@@ -23,6 +23,7 @@ constexpr std::uint64_t parallelism = 1;
 // 128 * N * r bytes and some; OpenSSL's own limit is a little below it.
 constexpr std::uint64_t max_memory = 64U << 20;
 constexpr std::size_t salt_size = 16;
+constexpr std::size_t max_plaintext = 32 * 1024;
 
 fault damaged(std::string why) {
   return fail(errc::invalid_config, "the key bundle is damaged: " + why);
@@ -50,7 +51,7 @@ secret_bytes stretch(const secret_bytes& secret, byte_view salt) {
 // which the line feed alone needs an escape.
 class secret_writer {
  public:
-  secret_writer() { out_.reserve(16 * 1024); }
+  secret_writer() { out_.reserve(max_plaintext); }
   void field(std::string_view name, std::string_view value) {
     put(out_.empty() ? "{\"" : ",\"");
     put(name);
@@ -67,7 +68,7 @@ class secret_writer {
  private:
   void put(std::string_view text) {
     ossl::must(out_.size() + text.size() <= out_.capacity(),
-               "a key bundle is over 16 KiB");
+               "a key bundle is over 32 KiB");
     out_.insert(out_.end(), text.begin(), text.end());
   }
   bytes out_;
@@ -82,6 +83,26 @@ void add_issuer(secret_writer& out, const std::string& name,
                 const issuer& one) {
   add_key(out, name + "Key", one.key);
   out.field(name + "Certificate", certificate_pem(one.certificate));
+}
+
+std::string_view phase_text(other_key::phase p) {
+  return p == other_key::phase::prepared ? "prepared" : "retiring";
+}
+
+void add_others(secret_writer& out, const key_bundle& bundle) {
+  for (const auto& [name, other] : bundle.others) {
+    auto prefix = std::string{key_text(name)} + "-other";
+    out.field(prefix + "Phase", phase_text(other.what));
+    out.field(prefix + "Since", to_rfc3339(other.since));
+    add_key(out, prefix + "Key", other.key);
+    if (!other.certificate.empty())
+      out.field(prefix + "Certificate", certificate_pem(other.certificate));
+  }
+  std::string past;
+  for (const auto& key : bundle.past_journal_keys)
+    past += (past.empty() ? "" : " ") + to_base64(key);
+  if (!past.empty())
+    out.field("pastJournalKeys", past);
 }
 
 // The parsed plaintext; its strings are wiped with it.
@@ -103,6 +124,10 @@ class secret_document {
       return damaged("it has no " + name);
     return std::string_view{found->value.GetString(),
                             found->value.GetStringLength()};
+  }
+
+  [[nodiscard]] bool has(const std::string& name) const {
+    return document_.HasMember(name.c_str());
   }
 
   [[nodiscard]] result<private_key> key(const std::string& name) const {
@@ -128,6 +153,54 @@ class secret_document {
  private:
   json::document document_;
 };
+
+bool is_ca(key_name k) {
+  return k == key_name::node_ca || k == key_name::serving_ca ||
+         k == key_name::internal_ca;
+}
+bool has_certificate(key_name k) {
+  return is_ca(k) || k == key_name::join_signing;
+}
+
+result<other_key> read_other(const secret_document& in, key_name name) {
+  auto prefix = std::string{key_text(name)} + "-other";
+  BC_TRY(phase, in.text(prefix + "Phase"));
+  BC_TRY(since_text, in.text(prefix + "Since"));
+  auto since = from_rfc3339(since_text);
+  if (!since || (phase != "prepared" && phase != "retiring"))
+    return damaged("the rotation of its " + std::string{key_text(name)} +
+                   " is not one");
+  auto what = phase == "prepared" ? other_key::phase::prepared
+                                  : other_key::phase::retiring;
+  if (!has_certificate(name)) {
+    BC_TRY(own_key, in.key(prefix + "Key"));
+    return other_key{what, since.value(), std::move(own_key), {}};
+  }
+  BC_TRY(pair, in.pair(prefix, is_ca(name)));
+  return other_key{what, since.value(), std::move(pair.key),
+                   std::move(pair.certificate)};
+}
+
+result<void> read_others(const secret_document& in, key_bundle& out) {
+  for (auto name : every_key) {
+    if (!in.has(std::string{key_text(name)} + "-otherPhase"))
+      continue;
+    BC_TRY(other, read_other(in, name));
+    out.others.emplace(name, std::move(other));
+  }
+  if (!in.has("pastJournalKeys"))
+    return ok();
+  BC_TRY(past, in.text("pastJournalKeys"));
+  while (!past.empty()) {
+    auto one = past.substr(0, past.find(' '));
+    past.remove_prefix(std::min(past.size(), one.size() + 1));
+    auto der = from_base64(one);
+    if (!der || !public_key::from_spki(der.value()))
+      return damaged("a past journal key is not one");
+    out.past_journal_keys.push_back(std::move(der).value());
+  }
+  return ok();
+}
 
 struct envelope {
   bytes salt;
@@ -183,18 +256,100 @@ result<key_bundle> read_plaintext(std::string_view text) {
   BC_TRY(join_encryption, in.key("joinEncryptionKey"));
   BC_TRY(command_signing, in.key("commandSigningKey"));
   BC_TRY(journal_checkpoint, in.key("journalCheckpointKey"));
-  return key_bundle{std::move(trust_domain.value()),
-                    created_at.value(),
-                    std::move(node_ca),
-                    std::move(serving_ca),
-                    std::move(internal_ca),
-                    std::move(join_signing),
-                    std::move(join_encryption),
-                    std::move(command_signing),
-                    std::move(journal_checkpoint)};
+  key_bundle out{std::move(trust_domain.value()),
+                 created_at.value(),
+                 std::move(node_ca),
+                 std::move(serving_ca),
+                 std::move(internal_ca),
+                 std::move(join_signing),
+                 std::move(join_encryption),
+                 std::move(command_signing),
+                 std::move(journal_checkpoint)};
+  BC_TRYV(read_others(in, out));
+  return out;
 }
 
 }  // namespace
+
+std::string_view key_text(key_name k) noexcept {
+  switch (k) {
+    case key_name::node_ca:
+      return "node-ca";
+    case key_name::serving_ca:
+      return "serving-ca";
+    case key_name::internal_ca:
+      return "internal-ca";
+    case key_name::join_signing:
+      return "join-signing";
+    case key_name::join_encryption:
+      return "join-encryption";
+    case key_name::command_signing:
+      return "command-signing";
+    case key_name::journal_checkpoint:
+      return "journal-checkpoint";
+  }
+  return {};
+}
+
+std::optional<key_name> parse_key_name(std::string_view text) noexcept {
+  for (auto k : every_key)
+    if (text == key_text(k))
+      return k;
+  return std::nullopt;
+}
+
+const private_key& key_of(const key_bundle& bundle, key_name which) {
+  switch (which) {
+    case key_name::node_ca:
+      return bundle.node_ca.key;
+    case key_name::serving_ca:
+      return bundle.serving_ca.key;
+    case key_name::internal_ca:
+      return bundle.internal_ca.key;
+    case key_name::join_signing:
+      return bundle.join_signing.key;
+    case key_name::join_encryption:
+      return bundle.join_encryption;
+    case key_name::command_signing:
+      return bundle.command_signing;
+    case key_name::journal_checkpoint:
+      break;
+  }
+  return bundle.journal_checkpoint;
+}
+
+std::vector<public_key> public_keys_of(const key_bundle& bundle,
+                                       key_name which) {
+  std::vector<public_key> out{key_of(bundle, which).pub()};
+  if (auto other = bundle.others.find(which); other != bundle.others.end())
+    out.push_back(other->second.key.pub());
+  return out;
+}
+
+std::vector<public_key> journal_keys_of(const key_bundle& bundle) {
+  auto out = public_keys_of(bundle, key_name::journal_checkpoint);
+  for (const auto& der : bundle.past_journal_keys)
+    if (auto key = public_key::from_spki(der))
+      out.push_back(key.value());
+  return out;
+}
+
+std::vector<bytes> certificates_of(const key_bundle& bundle, key_name which) {
+  std::vector<bytes> out;
+  if (which == key_name::node_ca)
+    out.push_back(bundle.node_ca.certificate);
+  else if (which == key_name::serving_ca)
+    out.push_back(bundle.serving_ca.certificate);
+  else if (which == key_name::internal_ca)
+    out.push_back(bundle.internal_ca.certificate);
+  else if (which == key_name::join_signing)
+    out.push_back(bundle.join_signing.certificate);
+  else
+    return out;
+  if (auto other = bundle.others.find(which); other != bundle.others.end())
+    out.push_back(other->second.certificate);
+  return out;
+}
 
 result<key_bundle> make_bundle(std::string_view trust_domain, time_point now) {
   BC_TRY(domain, parse_trust_domain(trust_domain));
@@ -222,6 +377,7 @@ result<std::string> seal_bundle(const key_bundle& bundle,
   add_key(plain, "joinEncryptionKey", bundle.join_encryption);
   add_key(plain, "commandSigningKey", bundle.command_signing);
   add_key(plain, "journalCheckpointKey", bundle.journal_checkpoint);
+  add_others(plain, bundle);
   auto plaintext = std::move(plain).finish();
   auto salt = random_bytes(salt_size), iv = random_bytes(aead::iv_size);
   auto key = stretch(secret, salt);

@@ -3,8 +3,10 @@
 #include "base/encoding.hpp"
 #include "base/json.hpp"
 #include "events/catalog.hpp"
+#include "events/node_sessions.hpp"
 #include "projections/access.hpp"
 #include "projections/audit.hpp"
+#include "projections/shared_hardware.hpp"
 
 namespace bc::projections {
 
@@ -23,6 +25,14 @@ std::string text_of(const events::pool::policy& rules) {
   json::writer out;
   put(out, rules);
   return out.str();
+}
+
+std::string text_of(const std::vector<std::string>& items) {
+  json::writer out;
+  out.begin_array();
+  for (const auto& item : items)
+    out.text(item);
+  return out.end_array().str();
 }
 
 // One event's writes.
@@ -143,7 +153,7 @@ class rows_of_event {
   }
 
   result<void> operator()(const node::joined& j) {
-    BC_TRYV(add_certificate(j));
+    BC_TRYV(add_certificate(j.id, j.cert));
     BC_TRY(s, db_.prepare(sql_.put_node));
     return s.bind(1, j.id.str())
         .bind(2, j.tenant.str())
@@ -161,7 +171,16 @@ class rows_of_event {
         .bind(14, j.cert.serial)
         .bind(15, node::trust_text(j.node_trust))
         .bind(16, flag(j.acceptance))
+        .bind(17, to_millis(node::warn_from(j.cert)))
         .run();
+  }
+
+  result<void> operator()(const node::renewed& r) {
+    BC_TRYV(add_certificate(r.id, r.cert));
+    BC_TRY(s, db_.prepare(sql_.renew_node));
+    return one_row(s.bind(1, r.cert.serial)
+                       .bind(2, to_millis(node::warn_from(r.cert)))
+                       .bind(3, r.id.str()));
   }
 
   result<void> operator()(const node::adopted& a) {
@@ -188,6 +207,8 @@ class rows_of_event {
   }
 
   result<void> operator()(const node::certificate_revoked& r) {
+    BC_TRY(of_node, db_.prepare(sql_.expect_no_renewal));
+    BC_TRYV(of_node.bind(1, r.id.str()).bind(2, r.serial).run());
     BC_TRY(s, db_.prepare(sql_.revoke_certificate));
     return one_row(s.bind(1, to_millis(r.at))
                        .bind(2, node::revocation_text(r.reason))
@@ -200,17 +221,55 @@ class rows_of_event {
     return one_row(s.bind(1, to_millis(c.at)).bind(2, c.id.str()));
   }
 
+  result<void> operator()(const node::connected& c) {
+    BC_TRY(s, db_.prepare(sql_.connect_node));
+    return one_row(s.bind(1, c.session)
+                       .bind(2, c.gateway)
+                       .bind(3, c.address)
+                       .bind(4, c.version)
+                       .bind(5, to_millis(c.at))
+                       .bind(6, c.id.str()));
+  }
+
+  result<void> operator()(const node::disconnected& d) {
+    BC_TRY(s, db_.prepare(sql_.disconnect_node));
+    return one_row(s.bind(1, to_millis(d.at))
+                       .bind(2, node::session_end_text(d.reason))
+                       .bind(3, d.id.str())
+                       .bind(4, d.session));
+  }
+
+  result<void> operator()(const node::acceptance_started& a) {
+    BC_TRY(s, db_.prepare(sql_.start_acceptance));
+    return one_row(s.bind(1, to_millis(a.at)).bind(2, a.id.str()));
+  }
+
+  result<void> operator()(const node::acceptance_failed& a) {
+    BC_TRY(s, db_.prepare(sql_.fail_acceptance));
+    return one_row(s.bind(1, to_millis(a.at))
+                       .bind(2, text_of(a.checks))
+                       .bind(3, a.id.str()));
+  }
+
+  result<void> operator()(const node::certificate_expiring& c) {
+    BC_TRY(s, db_.prepare(sql_.tell_of_expiry));
+    return one_row(s.bind(1, c.id.str()));
+  }
+
+  // In the rows of shared hardware alone.
+  result<void> operator()(const node::hardware_shared&) { return ok(); }
+
  private:
-  result<void> add_certificate(const node::joined& j) {
+  result<void> add_certificate(const node_id& id, const node::certificate& c) {
     BC_TRY(s, db_.prepare(sql_.add_certificate));
-    return s.bind(1, j.cert.serial)
-        .bind(2, j.id.str())
-        .bind(3, pki::role_text(j.cert.role))
-        .bind(4, j.cert.generation)
-        .bind(5, j.cert.spki_sha256)
-        .bind(6, to_millis(j.cert.not_before))
-        .bind(7, to_millis(j.cert.not_after))
-        .bind(8, to_base64(j.cert.der))
+    return s.bind(1, c.serial)
+        .bind(2, id.str())
+        .bind(3, pki::role_text(c.role))
+        .bind(4, c.generation)
+        .bind(5, c.spki_sha256)
+        .bind(6, to_millis(c.not_before))
+        .bind(7, to_millis(c.not_after))
+        .bind(8, to_base64(c.der))
         .run();
   }
 
@@ -270,6 +329,7 @@ result<void> write_change(sql::connection& db, const statements& sql,
                           bool none_expired) {
   BC_TRYV(std::visit(rows_of_event{db, sql, event}, c));
   BC_TRYV(write_access(db, sql, c));
+  BC_TRYV(write_shared_hardware(db, sql, event, c));
   BC_TRYV(write_audit(db, sql, event));
   if (none_expired || !std::holds_alternative<join_token::event>(c))
     return ok();

@@ -8,9 +8,10 @@
 namespace bc::projections::query {
 
 // ?1 tenant, ?2 and ?3 the ids between which rows lie, ?4 how many.
-#define BC_AUDIT(narrowed, order)                                        \
-  "select id, position, tenant, at, principal, action, resource, event," \
-  " correlation, details from audit where tenant = ?1 and id > ?2"       \
+#define BC_AUDIT(narrowed, order)                                             \
+  "select id, position, owner, at, principal, actor_tenant, credential,"      \
+  " action, resource, event, correlation, details from audit where tenant = " \
+  "?1 and id > ?2"                                                            \
   " and id < ?3 and " narrowed " order by id " order " limit ?4"
 #define BC_AUDIT_BOTH(name, narrowed)                                 \
   inline constexpr std::string_view name = BC_AUDIT(narrowed, "asc"); \

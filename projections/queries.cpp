@@ -152,6 +152,53 @@ class sql_queries final : public queries {
     });
   }
 
+  result<std::vector<shared_hardware_row>> untold_shared_hardware(
+      int limit) override {
+    using answer = std::vector<shared_hardware_row>;
+    return ask<answer>(
+        query::untold_shared, [&](sql::statement& s) -> result<answer> {
+          s.bind(1, one_more(limit));
+          answer out;
+          int rows = 0;
+          for (;; ++rows) {
+            BC_TRY(more, s.step());
+            if (!more)
+              break;
+            row_reader r{s};
+            auto node = r.text(), other = r.text();
+            if (out.empty() || out.back().node != node ||
+                out.back().other != other)
+              out.push_back({std::move(node), std::move(other), {}});
+            out.back().macs.push_back(r.text());
+          }
+          // The last pair may be cut short.
+          if (rows > limit && out.size() > 1)
+            out.pop_back();
+          return out;
+        });
+  }
+
+  result<std::vector<std::string>> nodes_to_warn(time_point now,
+                                                 int limit) override {
+    return texts(query::nodes_to_warn, [&](sql::statement& s) {
+      s.bind(1, to_millis(now)).bind(2, std::int64_t{limit});
+    });
+  }
+
+  result<std::optional<std::string>> next_gateway(
+      std::string_view after) override {
+    BC_TRY(found, texts(query::next_gateway,
+                        [&](sql::statement& s) { s.bind(1, after); }));
+    return found.empty() ? std::nullopt : std::optional{found.front()};
+  }
+
+  result<std::vector<std::string>> nodes_at(std::string_view gateway,
+                                            int limit) override {
+    return texts(query::nodes_at, [&](sql::statement& s) {
+      s.bind(1, gateway).bind(2, std::int64_t{limit});
+    });
+  }
+
   result<std::uint64_t> position() override {
     std::uint64_t found = 0;
     BC_TRYV(from_->with([&](sql::connection& db) -> result<void> {
@@ -196,6 +243,22 @@ class sql_queries final : public queries {
       s.bind(1, f.tenant).bind(2, after).bind(3, one_more(limit));
       s.bind(4, status).bind(5, f.pool).bind(6, f.site);
       return read_page(s, limit, read_node);
+    });
+  }
+
+  // The first column of every row.
+  template <class Bind>
+  result<std::vector<std::string>> texts(std::string_view query, Bind bind) {
+    using answer = std::vector<std::string>;
+    return ask<answer>(query, [&](sql::statement& s) -> result<answer> {
+      bind(s);
+      answer out;
+      for (;;) {
+        BC_TRY(more, s.step());
+        if (!more)
+          return out;
+        out.push_back(s.text(0));
+      }
     });
   }
 

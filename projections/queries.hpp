@@ -56,6 +56,13 @@ struct certificate_row {
   std::optional<time_point> revoked_at;
   std::optional<std::string> revoked_for;
 };
+/// A node's newest session; its end is empty while it lives.
+struct session_row {
+  std::string id, gateway, address, version;
+  time_point connected_at;
+  std::optional<time_point> disconnected_at;
+  std::optional<std::string> reason;  // of the end
+};
 struct node_row {
   std::string id, tenant, site;
   std::string pool;  // empty: a site agent
@@ -68,16 +75,29 @@ struct node_row {
   std::optional<std::string> cordon_reason;
   std::optional<time_point> retired_at, clone_suspected_at;
   std::optional<certificate_row> certificate;  // the current one
+  std::optional<session_row> session = {};
+  std::optional<time_point> acceptance_started_at = {},
+                            acceptance_failed_at = {};
+  std::optional<std::string> failed_checks = {};  // a JSON array of texts
 };
 
 /// As events/audit.hpp has it.
 struct audit_row {
   std::string id;
   std::uint64_t position = 0;
-  std::string tenant;
+  std::string tenant;  // whose the resource is
   time_point at;
-  std::string principal, action, resource, event, correlation;
+  std::string principal;
+  std::optional<std::string> actor_tenant, credential;
+  std::string action, resource, event, correlation;
   std::string details;  // a JSON object
+};
+
+/// MACs of a node that another, of whatever tenant, had before, and that nobody
+/// was told of yet (CASES 54).
+struct shared_hardware_row {
+  std::string node, other;
+  std::vector<std::string> macs;  // SHA-256 of each, hex
 };
 
 /// Which nodes of a tenant; an empty text: whatever it is.
@@ -87,7 +107,8 @@ struct node_filter {
   bool include_retired = false;
 };
 
-/// Which rows of a tenant's audit; an empty text: whatever it is.
+/// Which rows of a tenant's audit: of decisions on what is the tenant's, and of
+/// those by its own callers; an empty text: whatever it is.
 struct audit_filter {
   std::string tenant, action = {}, resource = {}, principal = {},
                       correlation = {};
@@ -137,6 +158,20 @@ class queries {
   /// In the order that is asked for; `after` goes on in it.
   [[nodiscard]] virtual result<page<audit_row>> list_audit(
       const audit_filter& which, std::string_view after, int limit) = 0;
+  /// For the warning alone. Of at most `limit` MACs; all of a node's and
+  /// another's together, unless these are more than that.
+  [[nodiscard]] virtual result<std::vector<shared_hardware_row>>
+  untold_shared_hardware(int limit) = 0;
+  /// Nodes, of whatever tenant, whose newest certificate should have been
+  /// renewed by `now` and that nobody was told of yet; the most urgent first.
+  [[nodiscard]] virtual result<std::vector<std::string>> nodes_to_warn(
+      time_point now, int limit) = 0;
+  /// The gateway after this one, in the order of ids, that has sessions.
+  [[nodiscard]] virtual result<std::optional<std::string>> next_gateway(
+      std::string_view after) = 0;
+  /// Nodes, of whatever tenant, that have a session at this gateway.
+  [[nodiscard]] virtual result<std::vector<std::string>> nodes_at(
+      std::string_view gateway, int limit) = 0;
   /// Of the last event that these answers show: on SQLite the head.
   [[nodiscard]] virtual result<std::uint64_t> position() = 0;
   /// How many streams the projector gave up on.

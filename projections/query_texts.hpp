@@ -20,7 +20,11 @@ namespace bc::projections::query {
   " n.hardware_key, n.hostname, n.node_key, n.role, n.trust,"         \
   " n.hardware_key_trusted, n.acceptance, n.generation, n.joined_at," \
   " n.adopted_at, n.cordoned_at, n.cordon_reason, n.retired_at,"      \
-  " n.clone_suspected_at, " BC_CERTIFICATE_COLUMNS                    \
+  " n.clone_suspected_at, n.acceptance_started_at,"                   \
+  " n.acceptance_failed_at, n.failed_checks, n.session,"              \
+  " n.session_gateway, n.session_address, n.session_version,"         \
+  " n.connected_at, n.disconnected_at, "                              \
+  "n.disconnect_reason, " BC_CERTIFICATE_COLUMNS                      \
   " from nodes n left join node_certs c on c.serial = n.certificate"
 
 #define BC_POOL_SELECT                                                    \
@@ -113,6 +117,27 @@ inline constexpr std::string_view credentials =
     "select id, tenant, principal, grants, created_at, revoked_at"
     " from credentials where tenant = ?1 and id > ?2 order by id limit ?3";
 
+// The first condition is the partial index's own, the second makes SQLite go
+// by it.
+inline constexpr std::string_view untold_shared =
+    "select node, other, mac from shared_macs where told_at is null"
+    " and node > '' order by node, other, mac limit ?1";
+
+// The conditions that ask for no value are the partial indexes' own.
+inline constexpr std::string_view nodes_to_warn =
+    "select id from nodes where warn_at is not null and warn_at <= ?1"
+    " order by warn_at limit ?2";
+
+inline constexpr std::string_view next_gateway =
+    "select session_gateway from nodes where session_gateway > ?1"
+    " and connected_at is not null and disconnected_at is null"
+    " order by session_gateway limit 1";
+
+inline constexpr std::string_view nodes_at =
+    "select id from nodes where session_gateway = ?1"
+    " and connected_at is not null and disconnected_at is null"
+    " order by id limit ?2";
+
 #undef BC_TOKEN_COLUMNS
 #undef BC_CERTIFICATE_COLUMNS
 #undef BC_NODE_SELECT
@@ -122,9 +147,11 @@ inline constexpr std::string_view credentials =
 #undef BC_SITES_ON_POSTGRES
 
 inline constexpr std::string_view all[] = {
-    tenants,     sites,           pools,         live_pools,    all_tokens,
-    live_tokens, nodes_of_tenant, nodes_of_pool, nodes_of_site, nodes_of_status,
-    one_node,    certificates,    credentials};
+    tenants,       sites,           pools,           live_pools,
+    all_tokens,    live_tokens,     nodes_of_tenant, nodes_of_pool,
+    nodes_of_site, nodes_of_status, one_node,        certificates,
+    credentials,   untold_shared,   nodes_to_warn,   next_gateway,
+    nodes_at};
 
 /// As this database is asked.
 [[nodiscard]] constexpr std::string_view text_for(sql::dialect d,

@@ -79,6 +79,23 @@ class row_reader {
           r.time(), r.time(), r.optional_time(), r.optional_text()};
 }
 
+/// All its columns are null where there was no session.
+[[nodiscard]] inline std::optional<session_row> read_session(row_reader& r) {
+  auto id = r.optional_text(), gateway = r.optional_text(),
+       address = r.optional_text(), version = r.optional_text();
+  auto connected = r.optional_time(), disconnected = r.optional_time();
+  auto reason = r.optional_text();
+  if (!id || !connected)
+    return std::nullopt;
+  return session_row{*id,
+                     gateway.value_or(""),
+                     address.value_or(""),
+                     version.value_or(""),
+                     *connected,
+                     disconnected,
+                     reason};
+}
+
 [[nodiscard]] inline node_row read_node(row_reader r) {
   node_row n{r.text(),          r.text(),          r.text(),
              r.text(),          r.text(),          r.text(),
@@ -87,6 +104,10 @@ class row_reader {
              r.flag(),          r.number(),        r.time(),
              r.optional_time(), r.optional_time(), r.optional_text(),
              r.optional_time(), r.optional_time(), std::nullopt};
+  n.acceptance_started_at = r.optional_time();
+  n.acceptance_failed_at = r.optional_time();
+  n.failed_checks = r.optional_text();
+  n.session = read_session(r);
   if (!r.is_null())
     n.certificate = read_certificate(r);
   return n;
@@ -116,11 +137,12 @@ template <class Read>
 }
 
 [[nodiscard]] inline audit_row read_audit(row_reader r) {
-  return {r.text(), sql::of_sql(r.number()),
-          r.text(), r.time(),
-          r.text(), r.text(),
-          r.text(), r.text(),
-          r.text(), r.text()};
+  return {r.text(),          sql::of_sql(r.number()),
+          r.text(),          r.time(),
+          r.text(),          r.optional_text(),
+          r.optional_text(), r.text(),
+          r.text(),          r.text(),
+          r.text(),          r.text()};
 }
 
 }  // namespace bc::projections

@@ -16,15 +16,17 @@ constexpr std::string_view indexes[] = {
     "nodes_by_site",           "nodes_by_status",
     "audit_by_tenant",         "audit_by_resource",
     "audit_by_correlation",    "audit_by_principal",
-    "audit_by_action",
+    "audit_by_action",         "node_macs_by_mac",
+    "shared_macs_by_other",    "shared_macs_untold",
+    "nodes_by_gateway",        "nodes_to_warn",
 };
 
 // Of the folders schema/sql and schema/postgres, in order.
 constexpr std::string_view migrations[] = {
-    "0100_create_read_models.sql",
-    "0101_extend_directory.sql",
-    "0102_extend_nodes.sql",
-    "0104_version_read_models.sql",
+    "0100_create_read_models.sql",   "0101_extend_directory.sql",
+    "0102_extend_nodes.sql",         "0104_version_read_models.sql",
+    "0105_find_shared_hardware.sql", "0106_audit_by_actor.sql",
+    "0107_follow_sessions.sql",
 };
 
 bool is_word(char c) {
@@ -195,8 +197,8 @@ statements::statements(std::string_view suffix) {
   set(put_node,
       "insert into nodes (id, tenant, site, pool, status, attestor,"
       " hardware_key, hardware_key_trusted, hostname, node_key, role,"
-      " generation, joined_at, certificate, trust, acceptance)"
-      " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+      " generation, joined_at, certificate, trust, acceptance, warn_at)"
+      " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
       " on conflict (id) do update set tenant = excluded.tenant,"
       " site = excluded.site, pool = excluded.pool,"
       " status = case when nodes.status = 'cordoned' then nodes.status"
@@ -207,17 +209,40 @@ statements::statements(std::string_view suffix) {
       " role = excluded.role, generation = excluded.generation,"
       " joined_at = excluded.joined_at, adopted_at = null,"
       " certificate = excluded.certificate, trust = excluded.trust,"
-      " acceptance = excluded.acceptance");
+      " acceptance = excluded.acceptance, acceptance_started_at = null,"
+      " acceptance_failed_at = null, failed_checks = null,"
+      " warn_at = excluded.warn_at");
+  set(renew_node, "update nodes set certificate = ?, warn_at = ? where id = ?");
   set(adopt_node,
       "update nodes set status = ?, adopted_at = ?, cordoned_at = null,"
-      " cordon_reason = null where id = ?");
+      " cordon_reason = null, acceptance_failed_at = null,"
+      " failed_checks = null where id = ?");
   set(cordon_node,
       "update nodes set status = ?, cordoned_at = ?, cordon_reason = ?"
       " where id = ?");
   set(retire_node,
-      "update nodes set status = ?, retired_at = ?, cordoned_at = null,"
-      " cordon_reason = null where id = ?");
+      "update nodes set status = ?1, retired_at = ?2, cordoned_at = null,"
+      " cordon_reason = null, warn_at = null, disconnected_at = case"
+      " when connected_at is not null and disconnected_at is null then ?2"
+      " else disconnected_at end, disconnect_reason = case"
+      " when connected_at is not null and disconnected_at is null then 'cut'"
+      " else disconnect_reason end where id = ?3");
   set(suspect_clone, "update nodes set clone_suspected_at = ? where id = ?");
+  set(connect_node,
+      "update nodes set session = ?, session_gateway = ?, session_address = ?,"
+      " session_version = ?, connected_at = ?, disconnected_at = null,"
+      " disconnect_reason = null where id = ?");
+  set(disconnect_node,
+      "update nodes set disconnected_at = ?, disconnect_reason = ?"
+      " where id = ? and session = ?");
+  set(start_acceptance,
+      "update nodes set acceptance_started_at = ? where id = ?");
+  set(fail_acceptance,
+      "update nodes set acceptance_failed_at = ?, failed_checks = ?"
+      " where id = ?");
+  set(tell_of_expiry, "update nodes set warn_at = null where id = ?");
+  set(expect_no_renewal,
+      "update nodes set warn_at = null where id = ? and certificate = ?");
   set(add_certificate,
       "insert into node_certs (serial, node, role, generation, spki_sha256,"
       " not_before, not_after, der) values (?, ?, ?, ?, ?, ?, ?, ?)");
@@ -235,9 +260,27 @@ statements::statements(std::string_view suffix) {
       " values (?, ?, ?, ?, ?)");
   set(revoke_credential, "update credentials set revoked_at = ? where id = ?");
   set(add_audit,
-      "insert into audit (id, position, tenant, at, principal, action,"
-      " resource, event, correlation, details)"
-      " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "insert into audit (row_id, id, position, tenant, owner, at, principal,"
+      " actor_tenant, credential, action, resource, event, correlation,"
+      " details) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  set(add_mac,
+      "insert into node_macs (id, node, tenant, mac, position)"
+      " values (?, ?, ?, ?, ?) on conflict (id) do nothing");
+  // Of those that had it before, the one that has had it longest.
+  set(find_shared,
+      "insert into shared_macs (id, node, tenant, other, other_tenant, mac)"
+      " select o.id, o.node, o.tenant, m.node, m.tenant, m.mac"
+      " from node_macs o join node_macs m"
+      " on m.mac = o.mac and m.position < o.position where o.id = ?"
+      " order by m.position limit 1 on conflict (id) do nothing");
+  set(tell_shared,
+      "insert into shared_macs (id, node, tenant, other, other_tenant, mac,"
+      " told_at) values (?, ?, ?, '', '', ?, ?)"
+      " on conflict (id) do update set told_at = excluded.told_at");
+  set(forget_macs, "delete from node_macs where id > ? and id < ?");
+  set(forget_shared,
+      "delete from shared_macs where (other = ?1 and told_at is null)"
+      " or (id > ?2 and id < ?3)");
   for (const auto& t : tables) {
     std::string name{t.name}, columns{t.columns}, key{t.key};
     probes.push_back(with_suffix("insert into " + name + " (" + columns +

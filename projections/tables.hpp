@@ -32,16 +32,21 @@ inline constexpr std::array tables = {
           "id,tenant,site,pool,status,attestor,hardware_key,"
           "hardware_key_trusted,hostname,node_key,role,generation,joined_at,"
           "adopted_at,certificate,trust,acceptance,cordoned_at,cordon_reason,"
-          "retired_at,clone_suspected_at"},
+          "retired_at,clone_suspected_at,session,session_gateway,"
+          "session_address,session_version,connected_at,disconnected_at,"
+          "disconnect_reason,acceptance_started_at,acceptance_failed_at,"
+          "failed_checks,warn_at"},
     table{"node_certs", "serial",
           "serial,node,role,generation,spki_sha256,not_before,not_after,"
           "revoked_at,der,revoked_for"},
     table{"credentials", "id",
           "id,tenant,principal,grants,created_at,revoked_at"},
     table{"tenant_access", "id", "id,tenant,kind,resource"},
-    table{"audit", "id",
-          "id,position,tenant,at,principal,action,resource,event,correlation,"
-          "details"},
+    table{"audit", "row_id",
+          "row_id,id,position,tenant,owner,at,principal,actor_tenant,"
+          "credential,action,resource,event,correlation,details"},
+    table{"node_macs", "id", "id,node,tenant,mac,position"},
+    table{"shared_macs", "id", "id,node,tenant,other,other_tenant,mac,told_at"},
 };
 
 inline constexpr std::string_view shadow_suffix = "__new";
@@ -86,10 +91,17 @@ struct statements {
   std::string lapse_tokens;
   std::string next_expiry;
   std::string put_node;
+  std::string renew_node;
   std::string adopt_node;
   std::string cordon_node;
   std::string retire_node;
   std::string suspect_clone;
+  std::string connect_node;
+  std::string disconnect_node;
+  std::string start_acceptance;
+  std::string fail_acceptance;
+  std::string tell_of_expiry;
+  std::string expect_no_renewal;
   std::string add_certificate;
   std::string revoke_certificate;
   std::string show;
@@ -97,6 +109,11 @@ struct statements {
   std::string add_credential;
   std::string revoke_credential;
   std::string add_audit;
+  std::string add_mac;
+  std::string find_shared;
+  std::string tell_shared;
+  std::string forget_macs;
+  std::string forget_shared;
   /// Change nothing, and fail when a table cannot be written.
   std::vector<std::string> probes;
 };

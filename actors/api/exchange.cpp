@@ -2,6 +2,7 @@
 
 #include "actors/api/read_models.hpp"
 #include "base/encoding.hpp"
+#include "events/actor.hpp"
 #include "pki/digest.hpp"
 
 #include <spdlog/spdlog.h>
@@ -91,7 +92,7 @@ void exchange::break_off(const fault& why) {
 events::batch exchange::new_batch() const {
   events::batch b;
   b.id = pki::mint<batch_id>(streams->now());
-  b.actor = who.principal;
+  b.actor = events::actor_text(who.tenant, who.credential, who.principal);
   b.correlation = call.request_id;
   return b;
 }

@@ -1,5 +1,7 @@
 #include "actors/api/node_records.hpp"
 
+#include "events/node_sessions.hpp"
+
 #include <optional>
 #include <utility>
 
@@ -33,6 +35,13 @@ certificate_row row_of(const events::node::issued& i, const node_id& node) {
   return row;
 }
 
+time_point warn_of(const certificate_row& row) {
+  events::node::certificate c;
+  c.not_before = row.not_before;
+  c.not_after = row.not_after;
+  return events::node::warn_from(c);
+}
+
 void add_cordoned(std::vector<condition>& to, const node_row& node) {
   if (node.cordoned_at)
     to.push_back({"Cordoned", *node.cordoned_at,
@@ -41,11 +50,33 @@ void add_cordoned(std::vector<condition>& to, const node_row& node) {
                       "brings it back")});
 }
 
-void add_awaiting(std::vector<condition>& to, const node_row& node) {
-  if (node.acceptance &&
-      node.status == events::node::status_text(events::node::status::adopting))
+std::string failed_text(const node_row& node) {
+  std::string out;
+  auto checks = json::parse(node.failed_checks.value_or("[]"));
+  if (checks && checks.value().IsArray())
+    for (const auto& check : checks.value().GetArray())
+      if (check.IsString())
+        out.append(out.empty() ? "" : ", ").append(check.GetString());
+  return out;
+}
+
+void add_acceptance(std::vector<condition>& to, const node_row& node) {
+  using events::node::status;
+  if (!node.acceptance || node.status != status_text(status::adopting))
+    return;
+  if (node.acceptance_failed_at)
+    to.push_back(
+        {"AcceptanceFailed", *node.acceptance_failed_at,
+         "These checks of its pool did not pass: " + failed_text(node) +
+             "; mend the cause, then nodes.adopt takes it into "
+             "service"});
+  else if (node.acceptance_started_at)
+    to.push_back({"AwaitingAcceptance", *node.acceptance_started_at,
+                  "The acceptance checks of its pool are running"});
+  else
     to.push_back({"AwaitingAcceptance", node.joined_at,
-                  "Its pool runs acceptance checks before a node is adopted"});
+                  "Its pool runs acceptance checks before a node is adopted; "
+                  "they begin at its first session"});
 }
 
 void add_of_certificate(std::vector<condition>& to, const certificate_row& c,
@@ -58,6 +89,10 @@ void add_of_certificate(std::vector<condition>& to, const certificate_row& c,
     to.push_back({"CertificateExpired", c.not_after,
                   "Its certificate is over and was not renewed; the machine "
                   "must join again"});
+  else if (auto due = warn_of(c); now >= due)
+    to.push_back({"CertificateExpiring", due,
+                  "Its certificate should have been renewed by now: see that "
+                  "the machine runs and reaches its gateway"});
 }
 
 // A suspicion is of the machine that holds the certificate now: it falls with
@@ -70,6 +105,32 @@ void add_cloned(std::vector<condition>& to, const node_row& node) {
     to.push_back({"CloneSuspected", *suspected,
                   "Several machines take this node from one another: revoke "
                   "its identity, and join the right one again"});
+}
+
+std::optional<projections::session_row> session_of(
+    const events::node::state& s) {
+  if (!s.session)
+    return std::nullopt;
+  projections::session_row row{s.session->session,
+                               s.session->gateway,
+                               s.session->address,
+                               s.session->version,
+                               s.session->at,
+                               {},
+                               {}};
+  if (const auto& over = s.session_over) {
+    row.disconnected_at = over->at;
+    row.reason = events::node::session_end_text(over->reason);
+  }
+  return row;
+}
+
+std::string json_list(const std::vector<std::string>& items) {
+  json::writer out;
+  out.begin_array();
+  for (const auto& item : items)
+    out.text(item);
+  return out.end_array().str();
 }
 
 }  // namespace
@@ -99,6 +160,12 @@ node_row row_of(const events::node::state& s) {
   }
   row.retired_at = s.retired_at;
   row.clone_suspected_at = s.clone_suspected_at;
+  row.session = session_of(s);
+  row.acceptance_started_at = s.acceptance_started_at;
+  if (const auto& failed = s.failed_acceptance) {
+    row.acceptance_failed_at = failed->at;
+    row.failed_checks = json_list(failed->checks);
+  }
   if (!s.certificates.empty())
     row.certificate = row_of(s.certificates.back(), j.id);
   return row;
@@ -109,7 +176,7 @@ std::vector<condition> conditions_of(const node_row& node, time_point now) {
   if (node.retired_at)
     return out;
   add_cordoned(out, node);
-  add_awaiting(out, node);
+  add_acceptance(out, node);
   if (node.certificate)
     add_of_certificate(out, *node.certificate, now);
   add_cloned(out, node);
@@ -126,6 +193,33 @@ void put(json::writer& out, const certificate_row& row) {
       .field("revokedAt", text_of(row.revoked_at))
       .field("revokedFor", row.revoked_for);
 }
+
+namespace {
+
+void put(json::writer& out, const projections::session_row& row) {
+  out.field("id", row.id)
+      .field("gatewayId", row.gateway)
+      .field("address", row.address)
+      .field("version", row.version)
+      .field("connectedAt", to_rfc3339(row.connected_at))
+      .field("disconnectedAt", text_of(row.disconnected_at))
+      .field("reason", row.reason);
+}
+
+void put_session(json::writer& out, const node_row& node) {
+  const auto& s = node.session;
+  const bool connected = s && !s->disconnected_at;
+  out.field("connected", connected);
+  if (connected)
+    out.field("connectedAt", to_rfc3339(s->connected_at));
+  if (!s)
+    return;
+  out.key("lastSession").begin_object();
+  put(out, *s);
+  out.end_object();
+}
+
+}  // namespace
 
 void put(json::writer& out, const node_record& node) {
   const auto& row = node.row;
@@ -145,6 +239,7 @@ void put(json::writer& out, const node_record& node) {
       .field("joinedAt", to_rfc3339(row.joined_at))
       .field("adoptedAt", text_of(row.adopted_at))
       .field("retiredAt", text_of(row.retired_at));
+  put_session(out, row);
   out.key("conditions").begin_array();
   for (const auto& c : conditions_of(row, node.now))
     out.begin_object()

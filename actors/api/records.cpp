@@ -144,6 +144,8 @@ void put(json::writer& out, const projections::audit_row& row) {
       .field("tenantId", row.tenant)
       .field("time", to_rfc3339(row.at))
       .field("principal", row.principal)
+      .field("actorTenantId", row.actor_tenant)
+      .field("credentialId", row.credential)
       .field("action", row.action)
       .field("resource", row.resource)
       .field("event", row.event);

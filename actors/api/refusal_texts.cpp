@@ -88,6 +88,55 @@ constexpr texts texts_of(events::refusal_reason r) noexcept {
     case join_attestor:
       return {"The daemon named an attestor that this server does not have.",
               "Join with a token, or upgrade the server."};
+    case renew_csr:
+      return {
+          "The request for a new certificate was not sound, or its key is "
+          "held already.",
+          "bcd makes a new key for each renewal: look for a program of "
+          "another make, or for a cloned disk."};
+    case renew_certificate:
+      return {
+          "The certificate presented is none that was issued to the node.",
+          "Check that the machine renews at the deployment it joined; after "
+          "a node was reclaimed or deleted let it join again: bcd join "
+          "--reset --yes."};
+    case renew_proof:
+      return {"The caller did not prove that it holds the certificate's key.",
+              "Look for a program of another make, or for a gateway that "
+              "alters what it relays."};
+    case renew_identity:
+      return {
+          "The connection was not the node's own.",
+          "Connect to the gateway with the node's certificate. If many come, "
+          "a node's key was copied: revoke its identity."};
+    case renew_client_time:
+      return {"The machine's clock was more than 60 s off.",
+              "Set its clock; bcd corrects itself by the signed time of the "
+              "refusal and tries once more."};
+    case renew_revoked:
+      return {"The certificate presented was revoked.",
+              "Let the machine join again with a token that allows a "
+              "reclaim: bcd join --reset --yes."};
+    case renew_expired:
+      return {"The certificate presented was over.",
+              "Let the machine join again: bcd join --reset --yes."};
+    case renew_generation:
+      return {"The node was joined anew since the certificate was issued.",
+              "If this machine is the right one, let it join again with a "
+              "token that allows a reclaim: bcd join --reset --yes."};
+    case renew_retired:
+      return {"The node was deleted.",
+              "Let the machine join as a new node: bcd join --reset --yes."};
+    case renew_key_attestation:
+      return {
+          "The certificate names a TPM, and nothing proved the new key to "
+          "be in it.",
+          "Restore the machine's access to its TPM, or let it join again: "
+          "bcd join --reset --yes."};
+    case renew_replayed:
+      return {"The same proof was used before.",
+              "Look for who repeats what a gateway relays; the node is not "
+              "touched by it."};
   }
   return {};
 }

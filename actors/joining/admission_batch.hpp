@@ -50,23 +50,8 @@ struct admission_plan {
                                             std::string correlation,
                                             time_point now);
 
-/// Preconditions alone: the stored answer still stands while its node is as it
-/// was read.
-[[nodiscard]] events::batch confirm_node(const node_id& node,
-                                         std::uint64_t version,
-                                         std::string correlation,
-                                         time_point now);
-
-/// A precondition on a stream, without events.
-[[nodiscard]] events::stream_write pin(events::stream_id stream,
-                                       std::uint64_t version);
-
 /// The claim a retry of this join finds its answer by.
 [[nodiscard]] std::string answer_claim_of(const join_token_id& token,
                                           const pki::sha256_digest& csr);
-
-/// True for a key that belongs to the deployment itself (CASES 90).
-[[nodiscard]] bool is_own_key(const pki::key_bundle& keys,
-                              const pki::public_key& key);
 
 }  // namespace bc::actors

@@ -1,7 +1,5 @@
 #include "actors/joining/answers.hpp"
 
-#include "pki/signature.hpp"
-
 #include <utility>
 
 namespace bc::actors {
@@ -14,9 +12,9 @@ bytes to_vector(const pki::raw_signature& signature) {
 
 }  // namespace
 
-signed_text sign_answer_body(const pki::key_bundle& keys, std::string body) {
-  auto signature = pki::sign(keys.join_signing.key, pki::purpose::join_response,
-                             {as_bytes(body)});
+signed_text sign_answer_body(const pki::key_bundle& keys, std::string body,
+                             pki::purpose purpose) {
+  auto signature = pki::sign(keys.join_signing.key, purpose, {as_bytes(body)});
   return {std::move(body), to_vector(signature)};
 }
 
@@ -38,8 +36,19 @@ wire::join_answer answer_signer::failed(errc code, std::string_view message,
 
 wire::join_answer answer_signer::joined(signed_text body,
                                         time_point now) const {
+  return accepted(wire::join_answer::kind::joined, std::move(body), now);
+}
+
+wire::join_answer answer_signer::renewed(signed_text body,
+                                         time_point now) const {
+  return accepted(wire::join_answer::kind::renewed, std::move(body), now);
+}
+
+wire::join_answer answer_signer::accepted(wire::join_answer::kind what,
+                                          signed_text body,
+                                          time_point now) const {
   wire::join_answer answer;
-  answer.what = wire::join_answer::kind::joined;
+  answer.what = what;
   answer.body = std::move(body.text);
   answer.signature = std::move(body.signature);
   sign_time(answer, now);

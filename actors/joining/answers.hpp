@@ -5,11 +5,12 @@
 #include "base/wire.hpp"
 #include "pki/bundle.hpp"
 #include "pki/digest.hpp"
+#include "pki/signature.hpp"
 
 #include <string>
 #include <string_view>
 
-/// The answers of the join service (spec: DESIGN section 7).
+/// The answers to joins and renewals (spec: DESIGN section 7).
 namespace bc::actors {
 
 /// A body with its signature, as it is stored and given again.
@@ -18,9 +19,10 @@ struct signed_text {
   bytes signature;
 };
 
-/// Signs a joined or deferred body with the join-signing key.
+/// Signs a body with the join-signing key.
 [[nodiscard]] signed_text sign_answer_body(const pki::key_bundle& keys,
-                                           std::string body);
+                                           std::string body,
+                                           pki::purpose purpose);
 
 /// An answer without the server's time: for a body that is not well formed
 /// and for a server without keys.
@@ -37,8 +39,13 @@ class answer_signer {
                                          time_point now) const;
   [[nodiscard]] wire::join_answer joined(signed_text body,
                                          time_point now) const;
+  [[nodiscard]] wire::join_answer renewed(signed_text body,
+                                          time_point now) const;
 
  private:
+  [[nodiscard]] wire::join_answer accepted(wire::join_answer::kind what,
+                                           signed_text body,
+                                           time_point now) const;
   void sign_time(wire::join_answer& answer, time_point now) const;
 
   const pki::key_bundle& keys_;

@@ -44,7 +44,8 @@ void join_run::start() {
   owner_ = env_->root_tenant;
   claims_ = pki::without_shared(events::hardware_of(request_.hardware),
                                 env_->shared_uuids);
-  hardware_ = pki::derive_hardware_key(pki::normalise(claims_));
+  identifiers_ = pki::normalise(claims_);
+  hardware_ = pki::derive_hardware_key(identifiers_);
   if (auto reason = check_request())
     return refuse(*reason);
   load_token();
@@ -69,12 +70,20 @@ std::optional<refusal_reason> join_run::check_csr() {
   return std::nullopt;
 }
 
+result<secret_bytes> join_run::open_seal(const pki::private_key& key) const {
+  return pki::open_seal(key, *request_.sealed_token,
+                        {csr_sha256_, pki::claims_digest(request_)},
+                        streams_->now());
+}
+
 std::optional<refusal_reason> join_run::open_evidence() {
   if (!request_.sealed_token)
     return refusal_reason::join_token;
-  auto opened = pki::open_seal(
-      env_->keys->join_encryption, *request_.sealed_token,
-      {csr_sha256_, pki::claims_digest(request_)}, streams_->now());
+  auto opened = open_seal(env_->keys->join_encryption);
+  // A machine may have been installed before the key rotated.
+  auto other = env_->keys->others.find(pki::key_name::join_encryption);
+  if (!opened && other != env_->keys->others.end())
+    opened = open_seal(other->second.key);
   if (!opened)
     return refusal_reason::join_token;
   auto bearer = events::join_token::parse_bearer(opened.value().expose_text());
@@ -151,7 +160,7 @@ void join_run::unavailable() {
 }
 
 void run_join(std::shared_ptr<const join_environment> env,
-              std::shared_ptr<ledger> streams, join_call call,
+              std::shared_ptr<ledger> streams, daemon_call call,
               std::function<void(wire::join_answer)> done) {
   std::make_shared<join_run>(std::move(env), std::move(streams),
                              std::move(call), std::move(done))

@@ -2,10 +2,10 @@
 
 #include "actors/ledger.hpp"
 #include "actors/ports.hpp"
+#include "actors/refusal_report.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/wire.hpp"
-#include "events/refusal_reason.hpp"
 #include "pki/bundle.hpp"
 #include "pki/hardware_key.hpp"
 
@@ -14,20 +14,6 @@
 #include <string>
 
 namespace bc::actors {
-
-/// A refused join, for the refusal actor. `token` and `details` are for the
-/// index alone, and never in an event.
-struct refusal_report {
-  tenant_id owner;  // the token's tenant once its secret verified, else root
-  events::refusal_reason reason;
-  std::string attestor;
-  std::string role;
-  std::string csr_sha256;    // hex
-  std::string hardware_key;  // hex or empty
-  std::string correlation;
-  std::string token = {};      // its id once its secret verified
-  std::string details = "{}";  // JSON object: what was compared
-};
 
 struct join_environment {
   /// Null: every join is INVALID_CONFIG.
@@ -43,7 +29,7 @@ struct join_environment {
 /// and the environment, so the flow runs the same in a test. `done` runs once.
 /// An answer ACCESS_DENIED must be held back by the caller (release.hpp).
 void run_join(std::shared_ptr<const join_environment> env,
-              std::shared_ptr<ledger> streams, join_call call,
+              std::shared_ptr<ledger> streams, daemon_call call,
               std::function<void(wire::join_answer)> done);
 
 }  // namespace bc::actors

@@ -4,6 +4,7 @@
 #include "actors/joining/answers.hpp"
 #include "actors/joining/join_flow.hpp"
 #include "actors/joining/judged_by.hpp"
+#include "actors/joining/stored_answer.hpp"
 #include "events/admission.hpp"
 #include "events/join_token.hpp"
 #include "events/node.hpp"
@@ -23,7 +24,7 @@ namespace bc::actors {
 class join_run : public std::enable_shared_from_this<join_run> {
  public:
   join_run(std::shared_ptr<const join_environment> env,
-           std::shared_ptr<ledger> streams, join_call call,
+           std::shared_ptr<ledger> streams, daemon_call call,
            std::function<void(wire::join_answer)> done)
       : env_(std::move(env)),
         streams_(std::move(streams)),
@@ -51,15 +52,15 @@ class join_run : public std::enable_shared_from_this<join_run> {
   [[nodiscard]] std::optional<events::refusal_reason> check_request();
   [[nodiscard]] std::optional<events::refusal_reason> check_csr();
   [[nodiscard]] std::optional<events::refusal_reason> open_evidence();
+  [[nodiscard]] result<secret_bytes> open_seal(
+      const pki::private_key& key) const;
 
   // The token, and the stored answer.
   void load_token();
   void on_token(shared_state<events::join_token::state> token);
   void on_answer_holder(std::optional<events::claim_holder> holder);
   void give_stored(const events::claim_holder& holder, plain_step otherwise);
-  void on_stored_event(std::optional<events::envelope> event);
-  void on_stored_node(shared_state<events::node::state> node);
-  void on_answer_confirmed(events::append_outcome outcome);
+  void on_stored(found_answer found);
   void answer_is_void();
 
   // The decision.
@@ -106,7 +107,7 @@ class join_run : public std::enable_shared_from_this<join_run> {
 
   std::shared_ptr<const join_environment> env_;
   std::shared_ptr<ledger> streams_;
-  join_call call_;
+  daemon_call call_;
   std::function<void(wire::join_answer)> done_;
 
   time_point asked_at_;
@@ -115,6 +116,7 @@ class join_run : public std::enable_shared_from_this<join_run> {
   std::optional<pki::csr> csr_;
   pki::certificate_role role_ = pki::certificate_role::node;
   pki::hardware_claims claims_;  // what they are judged by
+  pki::identifiers identifiers_;
   pki::hardware_key hardware_;
   std::optional<join_token_id> token_id_;
   pki::sha256_digest presented_{};
@@ -125,7 +127,6 @@ class join_run : public std::enable_shared_from_this<join_run> {
   shared_state<events::join_token::state> token_;
   judged_by states_;
 
-  std::optional<events::node::joined> stored_;
   bool answer_held_ = false;  // by an answer that is void
   plain_step if_void_ = nullptr;
   events::refusal_reason confirming_ = events::refusal_reason::join_reclaim;

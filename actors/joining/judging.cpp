@@ -1,3 +1,4 @@
+#include "actors/joining/issuing.hpp"
 #include "actors/joining/join_run.hpp"
 #include "base/encoding.hpp"
 
@@ -35,10 +36,13 @@ void join_run::check_token() {
 }
 
 events::admission join_run::admission() const {
-  return {*states_.token,   *states_.tenant,     *states_.site,
-          *states_.pool,    env_->root_tenant,   claims_,
-          hardware_,        request_.site_id,    decision_time(),
-          request_.node_id, states_.known.get(), states_.named.get()};
+  events::admission out{
+      *states_.token,   *states_.tenant,     *states_.site,
+      *states_.pool,    env_->root_tenant,   claims_,
+      hardware_,        request_.site_id,    decision_time(),
+      request_.node_id, states_.known.get(), states_.named.get()};
+  out.identifiers = &identifiers_;
+  return out;
 }
 
 // Who would have been admitted and finds the machine joined by another since:
@@ -53,7 +57,7 @@ void join_run::decide(judged_by states) {
   if (lost_the_race())
     return conflict();
   const auto all = admission();
-  const auto ruling = events::judge(all);
+  const auto ruling = events::judge(all, events::wording::of_failed);
   if (ruling.refused)
     return refuse_by(ruling);
   identity_ = events::identity_of(all);

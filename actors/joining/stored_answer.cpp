@@ -1,68 +1,105 @@
-#include "actors/joining/join_run.hpp"
-#include "base/encoding.hpp"
+#include "actors/joining/stored_answer.hpp"
 
-#include <variant>
+#include "actors/joining/machine_batch.hpp"
+#include "events/node.hpp"
 
-// The answer of an earlier attempt with the same token and CSR, given again
-// (spec: DESIGN section 3, "a lost answer never strands a machine").
+#include <optional>
+#include <utility>
+
 namespace bc::actors {
 
 namespace {
 
-// An answer falls with its certificate: a newer one, a newer generation, a
-// revocation or a retired node make it void.
-bool is_current(const events::node::state& node,
-                const events::node::joined& answer, time_point now) {
-  const auto* current = events::node::current_certificate(node, now);
-  return current != nullptr && current->serial == answer.cert.serial;
+/// An answer as its event keeps it.
+struct stored {
+  node_id node;
+  std::string subject;
+  std::string serial;
+  std::string csr_sha256;
+  signed_text answer;
+};
+
+std::optional<stored> answer_in(const events::node::event& e) {
+  if (const auto* j = std::get_if<events::node::joined>(&e))
+    return stored{j->id,
+                  j->answer_subject,
+                  j->cert.serial,
+                  j->cert.csr_sha256,
+                  {j->answer_body, j->answer_signature}};
+  if (const auto* r = std::get_if<events::node::renewed>(&e))
+    return stored{r->id,
+                  r->id.str(),
+                  r->cert.serial,
+                  r->cert.csr_sha256,
+                  {r->answer_body, r->answer_signature}};
+  return std::nullopt;
 }
+
+class finding : public std::enable_shared_from_this<finding> {
+ public:
+  finding(std::shared_ptr<ledger> streams, asked_again what,
+          reply_to<found_answer> done)
+      : streams_(std::move(streams)),
+        what_(std::move(what)),
+        done_(std::move(done)) {}
+
+  void start(std::uint64_t position) {
+    streams_->event_at(position, then(&finding::on_event));
+  }
+
+ private:
+  template <class T>
+  reply_to<T> then(void (finding::*next)(T)) {
+    return [self = shared_from_this(), next](result<T> got) {
+      if (!got)
+        return self->done_(std::move(got).error());
+      (self.get()->*next)(std::move(got).value());
+    };
+  }
+
+  void on_event(std::optional<events::envelope> event) {
+    if (!event)
+      return done_(found_answer{void_answer{}});
+    auto decoded = events::node::decode(*event);
+    if (!decoded)
+      return done_(std::move(decoded).error());
+    stored_ = answer_in(decoded.value());
+    if (!stored_ || stored_->subject != what_.subject ||
+        stored_->csr_sha256 != what_.csr_sha256)
+      return done_(found_answer{void_answer{}});
+    streams_->node(stored_->node, then(&finding::on_node));
+  }
+
+  void on_node(shared_state<events::node::state> node) {
+    const auto* current = events::node::current_certificate(*node, what_.now);
+    if (current == nullptr || current->serial != stored_->serial)
+      return done_(found_answer{void_answer{}});
+    // Its certificate may have ended in another process a moment ago.
+    streams_->append(confirm_node(stored_->node, node->version,
+                                  what_.correlation, what_.now),
+                     then(&finding::on_confirmed));
+  }
+
+  void on_confirmed(events::append_outcome outcome) {
+    if (auto* why = std::get_if<events::rejected>(&outcome))
+      return done_(found_answer{std::move(*why)});
+    done_(found_answer{std::move(stored_->answer)});
+  }
+
+  std::shared_ptr<ledger> streams_;
+  asked_again what_;
+  reply_to<found_answer> done_;
+  std::optional<stored> stored_;
+};
 
 }  // namespace
 
-void join_run::on_answer_holder(std::optional<events::claim_holder> holder) {
-  if (!holder || is_over(*holder))
-    return check_token();
-  give_stored(*holder, &join_run::check_token);
-}
-
-void join_run::give_stored(const events::claim_holder& holder,
-                           plain_step otherwise) {
-  if_void_ = otherwise;
-  streams_->event_at(holder.position, then(&join_run::on_stored_event));
-}
-
-void join_run::on_stored_event(std::optional<events::envelope> event) {
-  if (!event)
-    return answer_is_void();
-  auto decoded = events::node::decode(*event);
-  if (!decoded)
-    return unavailable();
-  const auto* stored = std::get_if<events::node::joined>(&decoded.value());
-  if (stored == nullptr || stored->answer_subject != token_id_->str() ||
-      stored->cert.csr_sha256 != to_hex(csr_sha256_))
-    return answer_is_void();
-  stored_ = *stored;
-  streams_->node(stored_->id, then(&join_run::on_stored_node));
-}
-
-void join_run::on_stored_node(shared_state<events::node::state> node) {
-  if (!is_current(*node, *stored_, decision_time()))
-    return answer_is_void();
-  // Its certificate may have ended in another process a moment ago.
-  streams_->append(confirm_node(stored_->id, node->version, call_.correlation,
-                                decision_time()),
-                   then(&join_run::on_answer_confirmed));
-}
-
-void join_run::on_answer_confirmed(events::append_outcome outcome) {
-  if (const auto* why = std::get_if<events::rejected>(&outcome))
-    return try_again(why->time);
-  give_joined({stored_->answer_body, stored_->answer_signature});
-}
-
-void join_run::answer_is_void() {
-  answer_held_ = true;
-  (this->*if_void_)();
+void find_stored_answer(std::shared_ptr<ledger> streams,
+                        const events::claim_holder& holder, asked_again what,
+                        reply_to<found_answer> done) {
+  std::make_shared<finding>(std::move(streams), std::move(what),
+                            std::move(done))
+      ->start(holder.position);
 }
 
 }  // namespace bc::actors

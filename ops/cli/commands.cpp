@@ -29,6 +29,7 @@ void add_commands(CLI::App& app, context& ctx) {
   add_gateway(app, ctx);
   add_migrate(app, ctx);
   add_pki(app, ctx);
+  add_daemon(app, ctx);
   add_journal(app, ctx);
   add_projections(app, ctx);
   add_login(app, ctx);

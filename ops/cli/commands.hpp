@@ -10,6 +10,7 @@ namespace bc::cli {
 void add_login(CLI::App& app, context& ctx);
 void add_events(CLI::App& app, context& ctx);
 void add_pki(CLI::App& app, context& ctx);
+void add_daemon(CLI::App& app, context& ctx);
 void add_migrate(CLI::App& app, context& ctx);
 void add_journal(CLI::App& app, context& ctx);
 void add_projections(CLI::App& app, context& ctx);

@@ -1,6 +1,7 @@
 #include "ops/dev/dev.hpp"
 
 #include "ops/cli/commands.hpp"
+#include "ops/cli/duration.hpp"
 #include "ops/cli/options.hpp"
 
 #include <CLI/CLI.hpp>
@@ -12,6 +13,26 @@
 #include <mutex>
 
 namespace bc::cli {
+
+namespace {
+
+// Certificates are backdated by five minutes, which count.
+constexpr seconds shortest_lifetime{360};
+
+CLI::Validator is_lifetime() {
+  return {[](const std::string& text) -> std::string {
+            auto value = parse_duration(text);
+            if (!value)
+              return value.error().message;
+            return value.value() < shortest_lifetime ||
+                           value.value() > pki::max_node_lifetime
+                       ? "runs from 6m to 24h"
+                       : "";
+          },
+          ""};
+}
+
+}  // namespace
 
 void add_dev(CLI::App& app, context& ctx) {
   auto* c = app.add_subcommand(
@@ -34,10 +55,20 @@ void add_dev(CLI::App& app, context& ctx) {
                 "Loopback port of the gateway; 0: any")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
+  auto lifetime = std::make_shared<std::string>("24h");
+  c->add_option("--certificate-lifetime", *lifetime,
+                "How long a node's certificate lasts, the 5 minutes it is "
+                "backdated by among it; machines renew at 60 %")
+      ->type_name("DURATION")
+      ->check(is_lifetime())
+      ->capture_default_str();
   add_examples(*c, {"dev --sim 3",
                     "dev --data ./data --api-port 0 "
                     "--gateway-port 0"});
-  c->callback([&ctx, o] {
+  c->callback([&ctx, o, lifetime] {
+    // It was checked.
+    if (auto value = parse_duration(*lifetime))
+      o->certificate_lifetime = value.value();
     auto code = dev::run(*o);
     if (!code)
       return report(ctx, code.error());

@@ -4,6 +4,7 @@
 #include "ops/cli/commands.hpp"
 #include "ops/cli/layered.hpp"
 #include "ops/cli/options.hpp"
+#include "ops/cli/server.hpp"
 #include "ops/cli/store.hpp"
 #include "ops/serve/config.hpp"
 #include "ops/serve/publishing.hpp"
@@ -82,7 +83,20 @@ void show(const context& ctx, const findings& all) {
   std::cout << out.end_array().end_object().str() << "\n";
 }
 
+// Where a person's other commands go.
+bool add_profile(context& ctx, patient& p) {
+  ctx.url = p.api_url;
+  ctx.ca_file = p.ca_file;
+  if (!settle_profile(ctx))
+    return false;
+  p.api_url = ctx.url;
+  p.ca_file = ctx.ca_file;
+  return true;
+}
+
 void examine(context& ctx, doctor_options& o) {
+  if (!add_profile(ctx, o.who))
+    return;
   if (auto read = add_config(o); !read)
     return report(ctx, read.error(), usage);
   system_clock time;
@@ -139,7 +153,7 @@ void add_doctor(CLI::App& app, context& ctx) {
   add_path(*c, "--secret-file", o->who.secret_file,
            "File with the deployment's secret; else BETTER_COMPUTE_SECRET")
       ->envname("BETTER_COMPUTE_SECRET_FILE");
-  add_text(*c, "--url", o->who.api_url, "The API")
+  add_text(*c, "--url", o->who.api_url, "The API; else the profile's")
       ->envname("BETTER_COMPUTE_URL");
   add_path(*c, "--ca-file", o->who.ca_file,
            "PEM of the CA the API's certificate is from")
@@ -150,8 +164,9 @@ void add_doctor(CLI::App& app, context& ctx) {
            "Pin of the gateway's CA; else from the keys in the store");
   add_text(*c, "--kafka", o->kafka,
            "Kafka brokers, HOST:PORT,…, in place of the configuration's");
+  add_profile_option(*c, ctx);
   add_output_option(*c, ctx);
-  add_examples(*c, {"doctor --config better-compute.toml",
+  add_examples(*c, {"doctor", "doctor --config better-compute.toml",
                     "doctor --url https://compute.example.com \\\n"
                     "    --gateway https://gw-1.example.com"});
   c->callback([&ctx, o] { examine(ctx, *o); });

@@ -26,6 +26,14 @@ result<void> write(const std::string& path, const gateway_file& f) {
   return ok();
 }
 
+// While a key rotates, who holds a certificate of either is let in.
+std::string all_certificates(const pki::key_bundle& keys, pki::key_name which) {
+  std::string out;
+  for (const auto& der : pki::certificates_of(keys, which))
+    out += pki::certificate_pem(der);
+  return out;
+}
+
 }  // namespace
 
 result<std::vector<gateway_file>> make_gateway_files(
@@ -50,10 +58,10 @@ result<std::vector<gateway_file>> make_gateway_files(
                  internal.key.pkcs8_pem()});
   out.push_back(public_file(
       "internal-ca.crt", "internalCaFile", "what API processes are checked by",
-      pki::certificate_pem(keys.internal_ca.certificate)));
+      all_certificates(keys, pki::key_name::internal_ca)));
   out.push_back(public_file("node-ca.crt", "nodeCaFile",
                             "what nodes are checked by",
-                            pki::certificate_pem(keys.node_ca.certificate)));
+                            all_certificates(keys, pki::key_name::node_ca)));
   return out;
 }
 

@@ -16,21 +16,21 @@ namespace {
 
 using events::checkpoint;
 
-// The key that checkpoints must be signed with; nullopt: not checked.
-result<std::optional<pki::public_key>> key_of(const verify_options& o) {
+// The keys that checkpoints may be signed with; none: not checked.
+result<std::vector<pki::public_key>> keys_of(const verify_options& o) {
   if (!o.key_file.empty()) {
     BC_TRY(text, read_file(o.key_file));
-    auto key = events::parse_journal_key(text);
-    if (!key)
+    auto keys = events::parse_journal_keys(text);
+    if (!keys)
       return fail(errc::invalid_config,
                   o.key_file +
                       " holds no journal key, as `better-compute pki "
                       "show` prints it: " +
-                      key.error().message);
-    return std::optional{key.value()};
+                      keys.error().message);
+    return std::move(keys).value();
   }
   if (o.without_secret)
-    return std::optional<pki::public_key>{};
+    return std::vector<pki::public_key>{};
   if (o.source.is_export() && o.bundle_file.empty())
     return fail(errc::invalid_config,
                 "an export does not open its keys: give --journal-key FILE "
@@ -43,7 +43,7 @@ result<std::optional<pki::public_key>> key_of(const verify_options& o) {
     return why;
   }
   BC_TRY(bundle, std::move(keys));
-  return std::optional{bundle->journal_checkpoint.pub()};
+  return pki::journal_keys_of(*bundle);
 }
 
 // Every checkpoint in a file from outside: log lines, Kafka values, an export.
@@ -133,10 +133,10 @@ void show(const context& ctx, const verified& v, bool signatures,
 void verify_journal(context& ctx, const verify_options& o) {
   if (!is_given(ctx, o.source))
     return;
-  auto key = key_of(o);
-  if (!key)
-    return report(ctx, key.error(),
-                  key.error().code == errc::invalid_config ? usage : refused);
+  auto keys = keys_of(o);
+  if (!keys)
+    return report(ctx, keys.error(),
+                  keys.error().code == errc::invalid_config ? usage : refused);
   events::verify_request against;
   against.effects = events::moves_of;
   against.folds = events::make_stream_fold;
@@ -148,7 +148,7 @@ void verify_journal(context& ctx, const verify_options& o) {
   against.is_signed = [&](const checkpoint& c) {
     ++seen;
     signed_to = std::max(signed_to, c.position);
-    return !key.value() || events::is_signed_by(c, *key.value());
+    return keys.value().empty() || events::is_signed_by_any(c, keys.value());
   };
   auto done = o.source.is_export() ? verify_export(o.source.from, against)
                                    : verify_store(o.source.url, against);
@@ -156,7 +156,7 @@ void verify_journal(context& ctx, const verify_options& o) {
     return report(ctx, done.error());
   done.value().checkpoints = seen - against.outside.size();
   done.value().signed_to = signed_to;
-  show(ctx, done.value(), key.value().has_value(), against.outside.size());
+  show(ctx, done.value(), !keys.value().empty(), against.outside.size());
 }
 
 }  // namespace bc::cli

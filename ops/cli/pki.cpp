@@ -6,9 +6,11 @@
 #include "ops/cli/files.hpp"
 #include "ops/cli/gateway_files.hpp"
 #include "ops/cli/options.hpp"
+#include "ops/cli/pki_bundle.hpp"
 #include "ops/cli/store.hpp"
 #include "ops/serve/first_start.hpp"
 #include "ops/store/append.hpp"
+#include "pki/jwe.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -19,23 +21,27 @@ namespace bc::cli {
 
 namespace {
 
-constexpr const char* default_file = "better-compute.bundle";
+std::string_view rotation_text(const pki::other_key& other) {
+  return other.what == pki::other_key::phase::prepared ? "prepared"
+                                                       : "activated";
+}
 
-// Where the bundle is: a store, or a file of its own. What was asked for here
-// wins over what the shell carries along.
-struct place {
-  std::string url;
-  std::string file;
-
-  [[nodiscard]] bool in_store() const { return !url.empty() && file.empty(); }
-  [[nodiscard]] std::string path() const {
-    return file.empty() ? default_file : file;
-  }
-};
+void put_rotations(json::writer& out, const pki::key_bundle& bundle) {
+  out.key("rotating").begin_array();
+  for (const auto& [name, other] : bundle.others)
+    out.begin_object()
+        .field("key", pki::key_text(name))
+        .field("step", rotation_text(other))
+        .field("at", to_rfc3339(other.since))
+        .end_object();
+  out.end_array();
+}
 
 void show_pins(const context& ctx, const pki::key_bundle& bundle) {
   auto pins = pki::pins_of(bundle);
-  auto journal_key = events::journal_key_text(bundle.journal_checkpoint.pub());
+  std::vector<std::string> journal_keys;
+  for (const auto& key : pki::journal_keys_of(bundle))
+    journal_keys.push_back(events::journal_key_text(key));
   if (ctx.json()) {
     json::writer out;
     out.begin_object()
@@ -43,8 +49,12 @@ void show_pins(const context& ctx, const pki::key_bundle& bundle) {
         .field("servingCaPin", pins.serving_ca)
         .field("joinSigningPin", pins.join_signing)
         .field("joinEncryptionPin", pins.join_encryption)
-        .field("journalKey", journal_key)
-        .end_object();
+        .key("joinEncryptionJwk")
+        .raw(pki::to_jwk(bundle.join_encryption.pub()))
+        .field("journalKey", journal_keys.front())
+        .field("journalKeys", journal_keys);
+    put_rotations(out, bundle);
+    out.end_object();
     std::cout << out.str() << "\n";
     return;
   }
@@ -52,25 +62,13 @@ void show_pins(const context& ctx, const pki::key_bundle& bundle) {
             << "serving_ca_spki_pin       " << pins.serving_ca << "\n"
             << "join_signing_key_pin      " << pins.join_signing << "\n"
             << "join_encryption_key_pin   " << pins.join_encryption << "\n"
-            << "journal key               " << journal_key << "\n";
-}
-
-// Null when it failed, which was then reported.
-std::shared_ptr<const pki::key_bundle> load(context& ctx, const place& at) {
-  if (auto secret = deployment_secret(); !secret) {
-    report(ctx, secret.error(), usage);
-    return nullptr;
-  }
-  if (at.in_store() && !store_at(ctx, at.url))
-    return nullptr;
-  auto bundle = open_keys(at.in_store() ? "" : at.path(), at.url);
-  if (bundle)
-    return std::move(bundle).value();
-  auto why = std::move(bundle).error();
-  if (at.url.empty() && at.file.empty())
-    why.message += "; give --store URL (BETTER_COMPUTE_STORE) or --bundle FILE";
-  report(ctx, why);
-  return nullptr;
+            << "journal key               " << journal_keys.front() << "\n";
+  for (std::size_t i = 1; i < journal_keys.size(); ++i)
+    std::cout << "journal key, also         " << journal_keys[i] << "\n";
+  for (const auto& [name, other] : bundle.others)
+    std::cout << "rotating                  " << pki::key_text(name) << ": "
+              << rotation_text(other) << " at " << to_rfc3339(other.since)
+              << "\n";
 }
 
 fault already_there(const store::location& where) {
@@ -98,7 +96,7 @@ result<void> put_in_store(const store::location& where,
   return ok();
 }
 
-result<void> put_away(const place& at, const pki::key_bundle& bundle,
+result<void> put_away(const bundle_place& at, const pki::key_bundle& bundle,
                       const std::string& sealed) {
   if (!at.in_store())
     return write_new_secret_file(at.path(), sealed + "\n");
@@ -106,7 +104,7 @@ result<void> put_away(const place& at, const pki::key_bundle& bundle,
   return put_in_store(where, bundle, sealed);
 }
 
-void init(context& ctx, const std::string& domain, const place& at) {
+void init(context& ctx, const std::string& domain, const bundle_place& at) {
   auto secret = deployment_secret();
   if (!secret)
     return report(ctx, secret.error(), usage);
@@ -125,10 +123,10 @@ void init(context& ctx, const std::string& domain, const place& at) {
     std::cout << "The sealed keys are in " << at.path() << " (0600).\n";
 }
 
-void issue_gateway(context& ctx, const place& at,
+void issue_gateway(context& ctx, const bundle_place& at,
                    const std::vector<std::string>& names,
                    const std::string& folder) {
-  auto bundle = load(ctx, at);
+  auto bundle = load_bundle(ctx, at);
   if (!bundle)
     return;
   auto made = make_gateway_files(*bundle, names, system_clock{}.now());
@@ -152,20 +150,14 @@ void issue_gateway(context& ctx, const place& at,
               << f.purpose << "\n";
 }
 
-void add_place(CLI::App& c, place& at, const char* file_names,
-               const char* file_help) {
-  auto* url = add_store_option(c, at.url);
-  url->description("The store that holds the key bundle");
-  c.add_option(file_names, at.file, file_help)->type_name("FILE");
-}
-
 }  // namespace
 
 void add_pki(CLI::App& app, context& ctx) {
   auto* group = app.add_subcommand(
-      "pki", "The machine PKI: make it, show its pins, certify gateways");
+      "pki",
+      "The machine PKI: make it, show its pins, certify gateways, rotate keys");
   group->require_subcommand(1);
-  auto at = std::make_shared<place>();
+  auto at = std::make_shared<bundle_place>();
 
   auto* i = group->add_subcommand("init",
                                   "Make every key of a deployment, sealed with "
@@ -174,9 +166,10 @@ void add_pki(CLI::App& app, context& ctx) {
   i->add_option("--trust-domain", *domain,
                 "SPIFFE trust domain, for example compute.example.com")
       ->required();
-  add_place(*i, *at, "--out,--bundle",
-            "Instead of a store: a new file (0600) for the sealed bundle "
-            "[better-compute.bundle]");
+  add_bundle_place(
+      *i, *at, "--out,--bundle",
+      "Instead of a store: a new file (0600) for the sealed bundle "
+      "[better-compute.bundle]");
   add_output_option(*i, ctx);
   add_examples(*i, {"pki init --trust-domain compute.example.com \\\n"
                     "    --store postgres://compute@db.example.com/compute"});
@@ -184,14 +177,12 @@ void add_pki(CLI::App& app, context& ctx) {
 
   auto* s = group->add_subcommand(
       "show", "Print the pins, and the key that checkpoints are signed with");
-  add_place(*s, *at, "--file,--bundle",
-            "Instead of a store: the file of the sealed bundle "
-            "[better-compute.bundle]");
+  add_bundle_place(*s, *at);
   add_output_option(*s, ctx);
   add_examples(*s, {"pki show --store sqlite:journal.db",
                     "pki show --bundle better-compute.bundle --output json"});
   s->callback([&ctx, at] {
-    if (auto bundle = load(ctx, *at))
+    if (auto bundle = load_bundle(ctx, *at))
       show_pins(ctx, *bundle);
   });
 
@@ -204,15 +195,14 @@ void add_pki(CLI::App& app, context& ctx) {
       ->required();
   add_path(*g, "--out-dir", *folder, "A new folder (0700) for them")
       ->required();
-  add_place(*g, *at, "--file,--bundle",
-            "Instead of a store: the file of the sealed bundle "
-            "[better-compute.bundle]");
+  add_bundle_place(*g, *at);
   add_output_option(*g, ctx);
   add_examples(*g, {"pki issue-gateway --name gw-1.example.com \\\n"
                     "    --store postgres://compute@db.example.com/compute "
                     "--out-dir gw-1"});
   g->callback(
       [&ctx, at, names, folder] { issue_gateway(ctx, *at, *names, *folder); });
+  add_pki_rotate(*group, ctx);
 }
 
 }  // namespace bc::cli

@@ -18,6 +18,8 @@ namespace bc::cli {
 /// when that failed, which was then reported: a profile that was asked for is
 /// there, unless it may be new.
 [[nodiscard]] bool settle(context& ctx, bool may_be_new = false);
+/// The same, but with no URL at all where settle() takes the default one.
+[[nodiscard]] bool settle_profile(context& ctx, bool may_be_new = false);
 /// settle(), and a tenant is known.
 [[nodiscard]] bool settle_tenant(context& ctx);
 

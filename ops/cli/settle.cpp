@@ -82,11 +82,17 @@ constexpr const char* file_variable = "BETTER_COMPUTE_CREDENTIAL_FILE";
 
 }  // namespace
 
-bool settle(context& ctx, bool may_be_new) {
+bool settle_profile(context& ctx, bool may_be_new) {
   if (auto added = add_profile(ctx, may_be_new); !added) {
     report(ctx, added.error(), usage);
     return false;
   }
+  return true;
+}
+
+bool settle(context& ctx, bool may_be_new) {
+  if (!settle_profile(ctx, may_be_new))
+    return false;
   take(ctx.url, default_url);
   return true;
 }

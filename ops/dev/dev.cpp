@@ -10,6 +10,7 @@
 #include "ops/cli/files.hpp"
 #include "ops/dev/deployment.hpp"
 #include "ops/dev/line_printer.hpp"
+#include "ops/dev/local_gateway.hpp"
 #include "ops/dev/next_steps.hpp"
 #include "ops/dev/simulate.hpp"
 #include "ops/serve/control_plane.hpp"
@@ -30,6 +31,11 @@ namespace {
 constexpr seconds stop_grace{3};
 constexpr int done = 0;
 constexpr int some_failed = 1;
+#if defined(__aarch64__)
+constexpr std::string_view machine_arch = "arm64";
+#else
+constexpr std::string_view machine_arch = "amd64";
+#endif
 
 void print_event(line_printer& out, const events::envelope& e) {
   auto text = events::to_public(e, "dev", "better-compute/dev");
@@ -90,7 +96,7 @@ void print_next_steps(line_printer& out, const paths& files,
 struct servers {
   std::unique_ptr<serve::control_plane> plane;
   std::unique_ptr<gateway::http_server> api;
-  std::unique_ptr<gateway::http_server> gateway;
+  std::unique_ptr<local_gateway> gateway;
 
   void stop() {
     if (gateway)
@@ -108,11 +114,25 @@ fault with_hint(fault f, const char* option) {
   return f;
 }
 
+// The daemon beside this program, so that an install script can be tried
+// against this server.
+std::shared_ptr<gateway::downloads> own_daemon() {
+  std::error_code failed;
+  auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  gateway::download_options o;
+  if (!failed)
+    o.program.emplace(
+        gateway::program_name{std::string{version}, std::string{machine_arch}},
+        (self.parent_path() / "bcd").string());
+  return gateway::downloads::start(std::move(o));
+}
+
 result<std::unique_ptr<gateway::http_server>> start_api(
     const options& o, serve::control_plane& plane, gateway::well_known document,
     std::size_t connections) {
   serve::listener_options where;
   where.port = static_cast<std::uint16_t>(o.api_port);
+  where.programs = own_daemon();
   where.connections = std::min(where.connections, connections);
   auto server =
       serve::start_api_listener(std::move(where), plane, std::move(document));
@@ -121,16 +141,15 @@ result<std::unique_ptr<gateway::http_server>> start_api(
   return server;
 }
 
-result<std::unique_ptr<gateway::http_server>> start_gateway(
-    const options& o, actors::join_port& joins,
+result<std::unique_ptr<local_gateway>> start_gateway(
+    const options& o, serve::control_plane& plane, const pki::key_bundle& keys,
     std::shared_ptr<const gateway::tls_identity> identity,
     std::size_t connections) {
   gateway::server_options s;
   s.max_connections = std::min(s.max_connections, connections);
   s.port = static_cast<std::uint16_t>(o.gateway_port);
   s.tls = std::move(identity);
-  auto server = gateway::http_server::start(
-      std::move(s), gateway::make_daemon_handler(joins));
+  auto server = local_gateway::start(std::move(s), plane, keys);
   if (!server)
     return with_hint(server.error(), "--gateway-port");
   return server;
@@ -181,13 +200,14 @@ result<int> run(const options& o) {
   p.keys = d.keys;
   p.root_tenant = d.root_tenant;
   p.source = "better-compute/dev";
+  p.certificate_lifetime = o.certificate_lifetime;
   p.on_event = [&out](const events::envelope& e) { print_event(out, e); };
   BC_TRY(plane, serve::control_plane::start(std::move(p)));
   s.plane = std::move(plane);
 
   const auto connections = serve::raise_connection_limit(2);
   BC_TRY(identity, gateway_identity(*d.keys, time.now()));
-  BC_TRY(gateway, start_gateway(o, s.plane->joins(), identity, connections));
+  BC_TRY(gateway, start_gateway(o, *s.plane, *d.keys, identity, connections));
   s.gateway = std::move(gateway);
   auto gateway_url = "https://localhost:" + std::to_string(s.gateway->port());
   BC_TRY(api, start_api(o, *s.plane,

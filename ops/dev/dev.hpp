@@ -1,6 +1,8 @@
 #pragma once
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
+#include "pki/certificate.hpp"
 
 #include <string>
 
@@ -12,6 +14,8 @@ struct options {
   bool once = false;
   int api_port = 7780;
   int gateway_port = 7443;
+  /// Of nodes' certificates; they are backdated by 5 minutes of it.
+  seconds certificate_lifetime = pki::max_node_lifetime;
 };
 
 /// The whole control plane in one process on SQLite: API on loopback HTTP,

@@ -83,6 +83,9 @@ std::vector<option> options_of(serve_config& c) {
   lifetime.most = pki::max_node_lifetime.count();
   all.push_back(std::move(lifetime));
   all.push_back(log_level(c.log_level));
+  all.push_back(text("downloads", c.downloads,
+                     "Folder with VERSION/linux-ARCH, the bcd that machines "
+                     "are installed with"));
   add_endpoint(all, "api", c.api, "the API listener");
   add_identity(all, "api", c.api_tls, "the API listener");
   add_endpoint(all, "relay", c.relay, "the listener for gateways");
@@ -136,6 +139,10 @@ std::vector<option> options_of(gateway_config& c) {
   all.push_back(number("limits.connections_per_address",
                        c.connections_per_address, 1, most_connections,
                        "Of them, from one address"));
+  all.push_back(number("limits.sessions", c.sessions, 16, most_connections,
+                       "Sessions of nodes at once, beside these"));
+  all.push_back(number("limits.sessions_per_address", c.sessions_per_address, 1,
+                       most_connections, "Of them, from one address"));
   all.push_back(number("limits.requests_per_second", c.requests_per_second, 0,
                        most_requests,
                        "Requests a second from one address; "

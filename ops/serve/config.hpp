@@ -28,6 +28,7 @@ struct serve_config {
   std::int64_t workers = 2;
   seconds certificate_lifetime{86'400};
   std::string log_level = "info";
+  std::string downloads;  // folder of bcd's programs; empty: none
 
   endpoint api{"127.0.0.1", 7780};
   identity_files api_tls;
@@ -66,6 +67,8 @@ struct gateway_config {
 
   std::int64_t connections = 4096;
   std::int64_t connections_per_address = 256;
+  std::int64_t sessions = 4096;  // beside the connections
+  std::int64_t sessions_per_address = 2048;
   std::int64_t requests_per_second = 50;  // from one address; 0: any number
   std::int64_t request_burst = 500;
 

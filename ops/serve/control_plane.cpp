@@ -1,6 +1,7 @@
 #include "ops/serve/control_plane.hpp"
 
 #include "actors/runtime.hpp"
+#include "events/gateway_presence.hpp"
 #include "gateway/url.hpp"
 #include "ops/serve/counted_joins.hpp"
 #include "ops/serve/monitor.hpp"
@@ -34,10 +35,15 @@ class plane final : public control_plane {
   ~plane() override { stop(seconds{10}); }
 
   result<void> begin() {
+    const auto& where = options_.store.where;
+    presence_ = where.what == store::kind::postgres
+                    ? events::make_postgres_presence(where.target)
+                    : events::make_memory_presence(time_);
     feed_ = gateway::event_feed::start();
     actors::runtime_options r;
     r.journal = options_.store.journal.get();
     r.queries = options_.store.queries.get();
+    r.presence = presence_.get();
     r.time = &time_;
     r.keys = options_.keys;
     r.root_tenant = options_.root_tenant;
@@ -51,13 +57,17 @@ class plane final : public control_plane {
     duties_ = std::move(duties);
     BC_TRY(runtime, actors::runtime::start(std::move(r)));
     runtime_ = std::move(runtime);
-    joins_ = std::make_unique<counted_joins>(runtime_->joins(), counts_);
+    joins_ = std::make_unique<counted_joins>(runtime_->daemons(), counts_);
     monitor_ = std::make_unique<monitor>([this] { return look(); });
     BC_TRYV(watch_expiry());
     return ok();
   }
 
-  actors::join_port& joins() override { return *joins_; }
+  actors::daemon_port& daemons() override { return *joins_; }
+  actors::notice_port& notices() override { return runtime_->notices(); }
+  void gateway_here(const std::string& gateway, bool here) override {
+    runtime_->gateway_here(gateway, here);
+  }
   actors::api_port& api() override { return runtime_->api(); }
   std::shared_ptr<gateway::event_feed> feed() override { return feed_; }
 
@@ -131,6 +141,7 @@ class plane final : public control_plane {
   control_plane_options options_;
   store_clock time_;
   join_counts counts_;
+  std::unique_ptr<events::gateway_presence> presence_;
   std::shared_ptr<gateway::event_feed> feed_;
   std::unique_ptr<duties> duties_;
   std::unique_ptr<actors::runtime> runtime_;
@@ -158,6 +169,7 @@ result<std::unique_ptr<gateway::http_server>> start_api_listener(
   s.port = where.port;
   s.tls = std::move(where.tls);
   s.max_body = gateway::max_api_body;
+  s.allow = gateway::api_methods;
   s.max_connections = where.connections;
   // No host takes every place; a proxy on this one is all callers.
   if (!gateway::is_loopback(where.address))
@@ -169,6 +181,7 @@ result<std::unique_ptr<gateway::http_server>> start_api_listener(
   if (gateway::is_loopback(where.address))
     extras.metrics = [&plane] { return plane.metrics(); };
   extras.events = plane.feed();
+  extras.programs = std::move(where.programs);
   return gateway::http_server::start(
       std::move(s), gateway::make_api_handler(plane.api(), std::move(document),
                                               std::move(extras)));

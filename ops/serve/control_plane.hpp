@@ -41,6 +41,8 @@ struct listener_options {
   std::uint16_t port = 0;
   std::shared_ptr<const gateway::tls_identity> tls;
   std::size_t connections = 4096;
+  /// Null: there is nothing to download.
+  std::shared_ptr<gateway::downloads> programs;
 };
 
 /// Everything of a server but its listeners: the store, the actors, the
@@ -52,7 +54,11 @@ class control_plane {
       control_plane_options options);
   virtual ~control_plane() = default;
 
-  [[nodiscard]] virtual actors::join_port& joins() = 0;
+  [[nodiscard]] virtual actors::daemon_port& daemons() = 0;
+  /// For the gateways, or the one in this process.
+  [[nodiscard]] virtual actors::notice_port& notices() = 0;
+  /// A gateway listens for them, or does no more. Any thread.
+  virtual void gateway_here(const std::string& gateway, bool here) = 0;
   [[nodiscard]] virtual actors::api_port& api() = 0;
   [[nodiscard]] virtual gateway::readiness ready() const = 0;
   [[nodiscard]] virtual std::string metrics() const = 0;

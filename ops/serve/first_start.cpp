@@ -111,14 +111,22 @@ minted_credential mint_root_credential(const tenant_id& tenant,
   return out;
 }
 
+result<events::pki_bundle::state> read_sealed_keys(events::journal& store) {
+  events::pki_bundle::state s;
+  for (;;) {
+    BC_TRY(rows, store.read_stream(events::pki_stream, s.version, pki_events));
+    for (const auto& row : rows) {
+      BC_TRY(e, events::pki_bundle::decode(row));
+      s = events::pki_bundle::evolve(std::move(s), e);
+    }
+    if (rows.size() < pki_events)
+      return s;
+  }
+}
+
 result<std::shared_ptr<const pki::key_bundle>> load_keys(
     events::journal& store, const secret_bytes& secret) {
-  BC_TRY(rows, store.read_stream(events::pki_stream, 0, pki_events));
-  events::pki_bundle::state s;
-  for (const auto& row : rows) {
-    BC_TRY(e, events::pki_bundle::decode(row));
-    s = events::pki_bundle::evolve(std::move(s), e);
-  }
+  BC_TRY(s, read_sealed_keys(store));
   if (!s.bundle)
     return std::shared_ptr<const pki::key_bundle>{};
   return pki::open_bundle(s.bundle->sealed, secret);

@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "base/secret_bytes.hpp"
 #include "events/journal.hpp"
+#include "events/pki_bundle.hpp"
 #include "pki/bundle.hpp"
 
 #include <memory>
@@ -38,6 +39,10 @@ struct minted_credential {
 };
 [[nodiscard]] minted_credential mint_root_credential(const tenant_id& tenant,
                                                      time_point now);
+
+/// The stream `pki` as the store holds it; version 0 when there is none.
+[[nodiscard]] result<events::pki_bundle::state> read_sealed_keys(
+    events::journal& store);
 
 /// The key bundle that the store holds, opened with the deployment's secret;
 /// null when there is none yet. INVALID_CONFIG for another secret.

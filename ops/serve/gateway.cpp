@@ -34,13 +34,12 @@ result<gateway::relay_client_options> relay_options(const gateway_config& c) {
 }
 
 // What was configured, unless the process may not open so many.
-std::size_t connections_of(const gateway_config& c) {
-  const auto wanted = static_cast<std::size_t>(c.connections);
-  const auto allowed = raise_connection_limit(1);
+std::size_t within(std::size_t allowed, std::int64_t configured,
+                   const char* name) {
+  const auto wanted = static_cast<std::size_t>(configured);
   if (allowed < wanted)
-    spdlog::warn(
-        "limits.connections is {}, but the limit on open files allows {}",
-        wanted, allowed);
+    spdlog::warn("{} is {}, but the limit on open files allows {}", name,
+                 wanted, allowed);
   return std::min(wanted, allowed);
 }
 
@@ -56,7 +55,12 @@ result<gateway::gateway_options> options_from(const gateway_config& c) {
   o.relay = std::move(relay);
   o.joins.per_second = static_cast<double>(c.requests_per_second);
   o.joins.burst = static_cast<double>(c.request_burst);
-  o.max_connections = connections_of(c);
+  // Half for the one, half for the other.
+  const auto allowed = raise_connection_limit(2);
+  o.max_connections = within(allowed, c.connections, "limits.connections");
+  o.sessions.max_open = within(allowed, c.sessions, "limits.sessions");
+  o.sessions.max_open_per_peer =
+      static_cast<std::size_t>(c.sessions_per_address);
   o.max_connections_per_peer =
       static_cast<std::size_t>(c.connections_per_address);
   o.io_threads = static_cast<int>(c.threads);
@@ -68,8 +72,11 @@ std::string metrics_of(const gateway::gateway_node& node,
   return "# HELP better_compute_gateway_api_up 1 when an API process answers\n"
          "# TYPE better_compute_gateway_api_up gauge\n"
          "better_compute_gateway_api_up " +
-         std::string{node.has_healthy_api() ? "1" : "0"} + "\n" +
-         expiry.metrics();
+         std::string{node.has_healthy_api() ? "1" : "0"} +
+         "\n# HELP better_compute_gateway_sessions Nodes connected here\n"
+         "# TYPE better_compute_gateway_sessions gauge\n"
+         "better_compute_gateway_sessions " +
+         std::to_string(node.sessions()) + "\n" + expiry.metrics();
 }
 
 // All were read once: a file made anew counts from the next start.

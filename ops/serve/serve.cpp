@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 
 namespace bc::serve {
@@ -91,7 +92,11 @@ result<void> start_relay(process& p, const serve_config& c,
   o.keys = std::move(keys);
   o.names = c.relay_names;
   o.max_connections = std::min(o.max_connections, connections);
-  BC_TRY(relay, gateway::start_relay_listener(std::move(o), p.plane->joins()));
+  o.gateways = [plane = p.plane.get()](const std::string& id, bool here) {
+    plane->gateway_here(id, here);
+  };
+  BC_TRY(relay, gateway::start_relay_listener(std::move(o), p.plane->daemons(),
+                                              &p.plane->notices()));
   p.relay = std::move(relay);
   return ok();
 }
@@ -107,6 +112,18 @@ gateway::well_known document_of(const serve_config& c,
   return w;
 }
 
+result<std::shared_ptr<gateway::downloads>> programs_of(const serve_config& c) {
+  if (c.downloads.empty())
+    return std::shared_ptr<gateway::downloads>{};
+  std::error_code failed;
+  if (!std::filesystem::is_directory(c.downloads, failed))
+    return fail(errc::invalid_config,
+                "downloads: " + c.downloads + " is not a folder");
+  gateway::download_options o;
+  o.folder = c.downloads;
+  return gateway::downloads::start(std::move(o));
+}
+
 result<void> start_listeners(process& p, const serve_config& c,
                              std::shared_ptr<const pki::key_bundle> keys,
                              std::shared_ptr<const gateway::tls_identity> tls) {
@@ -116,6 +133,8 @@ result<void> start_listeners(process& p, const serve_config& c,
   where.address = c.api.address;
   where.port = static_cast<std::uint16_t>(c.api.port);
   where.tls = std::move(tls);
+  BC_TRY(programs, programs_of(c));
+  where.programs = std::move(programs);
   where.connections = std::min(where.connections, connections);
   BC_TRY(api, start_api_listener(std::move(where), *p.plane,
                                  document_of(c, std::move(keys))));

@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -145,6 +146,38 @@ TEST_CASE("api audit: a tenant sees what is its own, root too") {
   CHECK(page.status == 200);
   for (const auto& owner : column(page, "tenantId"))
     CHECK(owner == w.acme.str());
+}
+
+TEST_CASE("api audit: what root does to another tenant is in both") {
+  api_world w;
+  // Whoever makes a credential names its principal, also like another's.
+  const auto twin = w.add_credential(w.root, "ops", {{"*", "*"}});
+  auto made =
+      w.call(twin, "tenants.create",
+             {{"name", "\"zeta\""}, {"tenantId", own(w.root).at("tenantId")}});
+  REQUIRE(made.status == 200);
+  const auto zeta = made.at("/id");
+  auto row_of = [](const reply& page) {
+    const auto actions = column(page, "action");
+    auto found =
+        std::find(actions.begin(), actions.end(), "compute:tenants:create");
+    return "/items/" + std::to_string(found - actions.begin());
+  };
+  auto mine = w.call(w.root_key, "audit.list", own(w.root));
+  const auto at = row_of(mine);
+  CHECK(mine.at(at + "/tenantId") == zeta);
+  CHECK(mine.at(at + "/resource") == "compute-tenant/" + zeta);
+  CHECK(mine.at(at + "/principal") == "ops");
+  CHECK(mine.at(at + "/actorTenantId") == w.root.str());
+  CHECK(mine.at(at + "/credentialId") == twin.substr(0, twin.find('.')));
+
+  const auto key =
+      w.add_credential(tenant_id::parse(zeta).value(), "z", {{"*", "*"}});
+  auto theirs = w.call(key, "audit.list", {{"tenantId", json_string(zeta)}});
+  CHECK(theirs.at(row_of(theirs) + "/id") == mine.at(at + "/id"));
+  CHECK(theirs.at(row_of(theirs) + "/actorTenantId") == w.root.str());
+  CHECK(w.call(w.acme_key, "audit.list", own(w.acme)).text.find(zeta) ==
+        std::string::npos);
 }
 
 TEST_CASE("api audit: who made a credential or a token, and never its secret") {

@@ -1,3 +1,4 @@
+#include "events/actor.hpp"
 #include "events/journal_stream.hpp"
 #include "tests/actors/api_world.hpp"
 #include "tests/support/golden.hpp"
@@ -96,7 +97,7 @@ TEST_CASE("api events: the caller's principal and request stand in the event") {
   api_world w;
   w.call(w.acme_key, "joinTokens.create", w.token_input());
   auto last = w.store->read_all(w.position() - 1, 1).value().front();
-  CHECK(last.actor == "alice");
+  CHECK(events::parse_actor(last.actor).principal == "alice");
   CHECK(last.correlation == "req-1");
   CHECK(last.tenant == w.acme.str());
 }

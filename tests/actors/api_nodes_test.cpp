@@ -1,6 +1,7 @@
 // What operators decide on nodes (spec: DESIGN sections 8 to 10).
 
 #include "actors/api/node_records.hpp"
+#include "events/actor.hpp"
 #include "tests/actors/api_world.hpp"
 
 #include <catch2/catch.hpp>
@@ -126,7 +127,7 @@ TEST_CASE("api nodes: what each method does to a node in each state") {
     const auto events = w.store->read_all(before, 10).value();
     for (const auto& e : events) {
       written.push_back(e.type);
-      CHECK(e.actor == "alice");
+      CHECK(events::parse_actor(e.actor).principal == "alice");
       CHECK(e.tenant == w.acme.str());
       CHECK(e.stream == "node:" + j.id.str());
     }
@@ -341,13 +342,41 @@ TEST_CASE("api nodes: conditions say what an operator should know") {
     w.adopt(j);
     CHECK(w.conditions(j) == names{});
   }
+  SECTION("acceptance that failed, until it is adopted or joins again") {
+    auto j = w.new_node(true);
+    w.time.advance(seconds{1});
+    REQUIRE(w.open_session(j, "sess_1"));
+    CHECK(w.conditions(j) == names{"AwaitingAcceptance"});
+    CHECK(w.get(j).at("/conditions/0/since") == to_rfc3339(w.time.now()));
+    w.time.advance(seconds{1});
+    REQUIRE(w.decide_on(
+        j, node::acceptance_result{w.time.now(), {"burn-in", "links"}}));
+    CHECK(w.conditions(j) == names{"AcceptanceFailed"});
+    CHECK(w.get(j).at("/conditions/0/since") == to_rfc3339(w.time.now()));
+    CHECK(w.get(j).at("/conditions/0/message").find("burn-in, links") !=
+          std::string::npos);
+    SECTION("nodes.adopt after a fix") {
+      REQUIRE(w.on(j, "adopt").status == 200);
+      CHECK(w.conditions(j) == names{});
+    }
+    SECTION("reclaimed") {
+      w.reclaim(j);
+      CHECK(w.conditions(j) == names{"AwaitingAcceptance"});
+    }
+  }
   SECTION("without acceptance it waits for nothing") {
     CHECK(w.conditions(w.new_node()) == names{});
   }
   SECTION("a certificate that is over, at its very end") {
     auto j = w.node_in(node::status::adopted);
-    w.time.set(j.cert.not_after - milliseconds{1});
+    const auto due = node::warn_from(j.cert);
+    w.time.set(due - milliseconds{1});
     CHECK(w.conditions(j) == names{});
+    w.time.set(due);
+    CHECK(w.conditions(j) == names{"CertificateExpiring"});
+    CHECK(w.get(j).at("/conditions/0/since") == to_rfc3339(due));
+    w.time.set(j.cert.not_after - milliseconds{1});
+    CHECK(w.conditions(j) == names{"CertificateExpiring"});
     w.time.set(j.cert.not_after);
     CHECK(w.conditions(j) == names{"CertificateExpired"});
     CHECK(w.get(j).at("/conditions/0/since") == to_rfc3339(j.cert.not_after));
@@ -389,6 +418,35 @@ TEST_CASE("api nodes: conditions say what an operator should know") {
     CHECK(w.conditions(j) == names{});
     CHECK(w.get(j).has("/retiredAt"));
     CHECK(w.get(j).at("/certificates/0/revokedFor") == "deleted");
+  }
+}
+
+TEST_CASE("api nodes: its session, while it lives and after") {
+  nodes_world w;
+  auto j = w.node_in(node::status::adopted);
+  CHECK(w.get(j).at("/connected") == "false");
+  CHECK_FALSE(w.get(j).has("/lastSession"));
+  w.time.advance(seconds{1});
+  const auto since = to_rfc3339(w.time.now());
+  REQUIRE(w.open_session(j, "sess_1", "gw_7"));
+  auto found = w.get(j);
+  CHECK(found.at("/connected") == "true");
+  CHECK(found.at("/connectedAt") == since);
+  CHECK(found.at("/lastSession/id") == "sess_1");
+  CHECK(found.at("/lastSession/gatewayId") == "gw_7");
+  CHECK(found.at("/lastSession/address") == "192.0.2.1");
+  CHECK(found.at("/lastSession/version") == "0.1.0");
+  CHECK_FALSE(found.has("/lastSession/disconnectedAt"));
+  w.time.advance(seconds{1});
+  REQUIRE(w.decide_on(j, node::disconnect{w.time.now(), "sess_1",
+                                          node::session_end::stopping}));
+  // A command's answer comes from the stream's state, the same.
+  for (const auto& answer : {w.get(j), w.on(j, "cordon")}) {
+    CHECK(answer.at("/connected") == "false");
+    CHECK_FALSE(answer.has("/connectedAt"));
+    CHECK(answer.at("/lastSession/connectedAt") == since);
+    CHECK(answer.at("/lastSession/disconnectedAt") == to_rfc3339(w.time.now()));
+    CHECK(answer.at("/lastSession/reason") == "stopping");
   }
 }
 

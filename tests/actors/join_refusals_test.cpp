@@ -215,7 +215,7 @@ TEST_CASE("join: every reason the service can give stands in the table") {
   CHECK(std::any_of(rows.begin(), rows.end(), [](const row& r) { \
     return r.reason == refusal_reason::name;                     \
   }));
-  BC_REFUSAL_REASONS(BC_X)
+  BC_JOIN_REFUSAL_REASONS(BC_X)
 #undef BC_X
 }
 

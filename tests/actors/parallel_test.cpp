@@ -20,19 +20,19 @@
 namespace bc::test {
 namespace {
 
-using actors::join_reply;
+using actors::daemon_reply;
 
 /// Collects replies from any thread.
 class collector {
  public:
-  std::function<void(join_reply)> take() {
-    return [this](join_reply r) {
+  std::function<void(daemon_reply)> take() {
+    return [this](daemon_reply r) {
       std::lock_guard lock{mutex_};
       replies_.push_back(std::move(r));
       more_.notify_all();
     };
   }
-  std::vector<join_reply> wait_for(std::size_t n) {
+  std::vector<daemon_reply> wait_for(std::size_t n) {
     std::unique_lock lock{mutex_};
     more_.wait(lock, [&] { return replies_.size() >= n; });
     return replies_;
@@ -45,7 +45,7 @@ class collector {
  private:
   std::mutex mutex_;
   std::condition_variable more_;
-  std::vector<join_reply> replies_;
+  std::vector<daemon_reply> replies_;
 };
 
 /// Appends what `from` holds, event by event, as it stands.
@@ -103,7 +103,7 @@ void admits_exactly_fifty(join_world& w, const minted& token,
   auto server = actors::runtime::start(std::move(o)).value();
   collector replies;
   for (const auto& body : bodies)
-    server->joins().join({body, "req"}, replies.take());
+    server->daemons().call({body, "req"}, replies.take());
   std::map<int, std::size_t> by_status;
   for (const auto& r : replies.wait_for(machines))
     ++by_status[r.status];
@@ -182,7 +182,7 @@ TEST_CASE("parallel: one machine, its join sent 20 times at once, is one node",
   auto server = actors::runtime::start(options_of(w, *w.journal)).value();
   collector replies;
   for (int i = 0; i < 20; ++i)
-    server->joins().join({body, "req"}, replies.take());
+    server->daemons().call({body, "req"}, replies.take());
   std::optional<std::string> first;
   for (const auto& r : replies.wait_for(20)) {
     REQUIRE(r.status == 200);
@@ -212,7 +212,7 @@ TEST_CASE(
   };
   auto server = actors::runtime::start(options_of(w, slow)).value();
   collector replies;
-  server->joins().join(
+  server->daemons().call(
       {wire::encode(w.request(make_machine(1), token.text())), "req"},
       replies.take());
   entered.get_future().wait();

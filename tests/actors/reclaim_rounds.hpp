@@ -24,9 +24,9 @@ inline void race_reclaims(two_processes& t,
     const minted tokens[] = {w.mint_reclaim_token(), w.mint_reclaim_token()};
     const machine machines[] = {make_machine(1), make_machine(1)};
     process* processes[] = {&t.a, &t.b};
-    collected<join_reply> replies;
+    collected<daemon_reply> replies;
     for (std::size_t i = 0; i < 2; ++i)
-      processes[i]->server->joins().join(
+      processes[i]->server->daemons().call(
           {wire::encode(w.request(machines[i], tokens[i].text())), "req", {}},
           replies.take());
     std::int64_t admitted = 0;

@@ -139,9 +139,10 @@ TEST_CASE("refusal index: what was refused is kept when the server stops") {
   REQUIRE(running);
   auto send = [&](const std::string& text) {
     std::promise<int> status;
-    running.value()->joins().join(
-        {wire::encode(w.request(m, text)), "req"},
-        [&status](const actors::join_reply& r) { status.set_value(r.status); });
+    running.value()->daemons().call({wire::encode(w.request(m, text)), "req"},
+                                    [&status](const actors::daemon_reply& r) {
+                                      status.set_value(r.status);
+                                    });
     return status.get_future().get();
   };
   CHECK(send(token.text()) == 403);

@@ -12,8 +12,8 @@
 namespace bc::test {
 namespace {
 
+using actors::daemon_reply;
 using actors::front_door;
-using actors::join_reply;
 
 wire::join_answer failed(errc code) {
   wire::join_answer a;
@@ -42,13 +42,15 @@ class service_fixture : public actor_fixture {
     serve_flow([answer](auto, auto, auto done) { done(answer()); });
   }
   void serve_flow(actors::join_flow flow, std::size_t most_appends = 100) {
+    actors::daemon_flows flows;
+    flows[actors::daemon_request::join] = actors::answering(std::move(flow));
     service = own(actors::spawn_join_service(system, others(most_appends),
-                                             std::move(flow)));
+                                             std::move(flows)));
   }
 
   void join() {
-    auto ticket =
-        door->admit([this](join_reply r) { replies.push_back(std::move(r)); });
+    auto ticket = door->admit(
+        [this](daemon_reply r) { replies.push_back(std::move(r)); });
     REQUIRE(ticket != nullptr);
     caf::anon_send(service, actors::join_work{
                                 {"{}", "req"}, system.clock().now(), ticket});
@@ -59,10 +61,10 @@ class service_fixture : public actor_fixture {
     sched.clock().current_time += time_taken;
   }
 
-  std::shared_ptr<front_door<join_reply>> door =
-      std::make_shared<front_door<join_reply>>(3, actors::no_answer);
+  std::shared_ptr<front_door<daemon_reply>> door =
+      std::make_shared<front_door<daemon_reply>>(3, actors::no_answer);
   actors::join_service_actor service;
-  std::vector<join_reply> replies;
+  std::vector<daemon_reply> replies;
 };
 
 TEST_CASE_METHOD(service_fixture,
@@ -255,10 +257,10 @@ TEST_CASE("gate: lets in as many as it has room for", "[actors]") {
 }
 
 TEST_CASE("front door: every callback runs exactly once", "[actors]") {
-  using door_type = front_door<join_reply>;
+  using door_type = front_door<daemon_reply>;
   auto door = std::make_shared<door_type>(2, actors::no_answer);
   std::vector<int> statuses;
-  auto done = [&](const join_reply& r) { statuses.push_back(r.status); };
+  auto done = [&](const daemon_reply& r) { statuses.push_back(r.status); };
   auto one = door->admit(done);
   auto two = door->admit(done);
   CHECK(door->admit(done) == nullptr);  // no room
@@ -304,9 +306,9 @@ TEST_CASE_METHOD(running,
                  "the stop every call is UNAVAILABLE",
                  "[actors]") {
   auto server = actors::runtime::start(options).value();
-  std::promise<join_reply> before;
-  server->joins().join({"{}", "r"},
-                       [&](join_reply r) { before.set_value(std::move(r)); });
+  std::promise<daemon_reply> before;
+  server->daemons().call(
+      {"{}", "r"}, [&](daemon_reply r) { before.set_value(std::move(r)); });
   auto reply = before.get_future().get();
   CHECK(reply.status == 500);
   CHECK(reply.body.find("INVALID_CONFIG") != std::string::npos);
@@ -314,7 +316,7 @@ TEST_CASE_METHOD(running,
   server->stop(seconds{10});
   server->stop(seconds{10});
   std::vector<std::pair<int, std::string>> late;
-  server->joins().join({"{}", "r"}, [&](const join_reply& r) {
+  server->daemons().call({"{}", "r"}, [&](const daemon_reply& r) {
     late.emplace_back(r.status, r.body);
   });
   actors::api_call call;

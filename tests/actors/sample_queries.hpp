@@ -69,8 +69,24 @@ class sample_queries : public projections::queries {
       const projections::audit_filter&, std::string_view, int) override {
     return projections::page<projections::audit_row>{};
   }
+  result<std::vector<projections::shared_hardware_row>> untold_shared_hardware(
+      int) override {
+    return shared;
+  }
+  result<std::vector<std::string>> nodes_to_warn(time_point, int) override {
+    return to_warn;
+  }
+  result<std::optional<std::string>> next_gateway(std::string_view) override {
+    return std::optional<std::string>{};
+  }
+  result<std::vector<std::string>> nodes_at(std::string_view, int) override {
+    return std::vector<std::string>{};
+  }
   result<std::uint64_t> position() override { return 0; }
   result<std::uint64_t> parked() override { return 0; }
+
+  std::vector<projections::shared_hardware_row> shared;
+  std::vector<std::string> to_warn;
 
  private:
   // In id order, whatever the order they were added in.

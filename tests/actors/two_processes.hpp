@@ -19,7 +19,7 @@
 namespace bc::test {
 
 using actors::api_reply;
-using actors::join_reply;
+using actors::daemon_reply;
 
 constexpr milliseconds no_tail{3'600'000};
 
@@ -71,11 +71,11 @@ struct process {
   explicit process(events::journal& store) : journal(store) {
     journal.shared = true;
   }
-  join_reply join(const join_world& w, const machine& m,
-                  const std::string& token) {
-    collected<join_reply> one;
-    server->joins().join({wire::encode(w.request(m, token)), "req", {}},
-                         one.take());
+  daemon_reply join(const join_world& w, const machine& m,
+                    const std::string& token) {
+    collected<daemon_reply> one;
+    server->daemons().call({wire::encode(w.request(m, token)), "req", {}},
+                           one.take());
     return one.wait_for(1).front();
   }
   api_reply call(const std::string& method, const std::string& key,

@@ -21,11 +21,11 @@ TEST_CASE_METHOD(two_processes,
     bodies.push_back(wire::encode(
         w.request(make_machine(static_cast<int>(i)), token.text())));
   start();
-  collected<join_reply> replies;
+  collected<daemon_reply> replies;
   for (std::size_t i = 0; i < joins; ++i)
     (i % 2 == 0 ? a : b)
-        .server->joins()
-        .join({bodies[i], "req", {}}, replies.take());
+        .server->daemons()
+        .call({bodies[i], "req", {}}, replies.take());
   std::map<int, std::size_t> by_status;
   for (const auto& r : replies.wait_for(joins))
     ++by_status[r.status];
@@ -134,10 +134,10 @@ TEST_CASE_METHOD(two_processes,
   start(no_tail);
   race_first_appends();
   auto one = make_machine(1), other = make_machine(1);  // two keys
-  collected<join_reply> replies;
-  a.server->joins().join(
+  collected<daemon_reply> replies;
+  a.server->daemons().call(
       {wire::encode(w.request(one, token.text())), "req", {}}, replies.take());
-  b.server->joins().join(
+  b.server->daemons().call(
       {wire::encode(w.request(other, token.text())), "req", {}},
       replies.take());
   std::multiset<int> statuses;
@@ -183,11 +183,11 @@ TEST_CASE_METHOD(two_processes,
   for (int i = 0; i < 2 * static_cast<int>(each); ++i)
     bodies.push_back(wire::encode(w.request(make_machine(i), wrong)));
   start();
-  collected<join_reply> replies;
+  collected<daemon_reply> replies;
   for (std::size_t i = 0; i < bodies.size(); ++i)
     (i % 2 == 0 ? a : b)
-        .server->joins()
-        .join({bodies[i], "req", {}}, replies.take());
+        .server->daemons()
+        .call({bodies[i], "req", {}}, replies.take());
   for (const auto& r : replies.wait_for(bodies.size()))
     CHECK(r.status == 403);
   stop();
@@ -207,11 +207,11 @@ TEST_CASE_METHOD(two_processes,
     bodies.push_back(wire::encode(
         w.request(make_machine(static_cast<int>(i)), token.text())));
   start(milliseconds{1});
-  collected<join_reply> replies;
+  collected<daemon_reply> replies;
   for (std::size_t i = 0; i < joins; ++i)
     (i % 2 == 0 ? a : b)
-        .server->joins()
-        .join({bodies[i], "req", {}}, replies.take());
+        .server->daemons()
+        .call({bodies[i], "req", {}}, replies.take());
   std::thread second{[this] { a.server->stop(seconds{30}); }};
   stop();
   second.join();

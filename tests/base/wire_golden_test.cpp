@@ -1,5 +1,6 @@
 // spec: DESIGN section 7; the files of schema/wire and tests/golden/wire
 #include "base/json.hpp"
+#include "tests/base/session_samples.hpp"
 #include "tests/base/wire_samples.hpp"
 #include "tests/support/golden.hpp"
 
@@ -50,13 +51,32 @@ std::vector<sample> samples() {
   };
   answer("joined.json", joined());
   answer("deferred.json", deferred());
+  out.push_back(
+      {"renew-request.json", "renew-request.json", 0, wire::encode(renewal())});
+  answer("renewed.json", renewed());
   answer("refused.json", refused());
+  answer("renew-refused.json",
+         failed(errc::access_denied, wire::renew_refused_message));
   answer("conflict.json", failed(errc::conflict, wire::concurrent_message));
   answer("invalid-config.json",
          failed(errc::invalid_config, "The join service is not configured"));
   answer("invalid-input.json", malformed());
   answer("unavailable.json",
          failed(errc::unavailable, "The journal is not writable"));
+  auto from_daemon = [&out](const char* golden, const wire::from_daemon& m) {
+    out.push_back({golden, "session-from-daemon.json", 0, wire::encode(m)});
+  };
+  from_daemon("session-hello.json", session_samples::hello());
+  from_daemon("session-heartbeat.json", session_samples::heartbeat());
+  from_daemon("session-result.json", session_samples::command_result());
+  auto to_daemon = [&out](const char* golden, const wire::to_daemon& m) {
+    out.push_back({golden, "session-to-daemon.json", 0, wire::encode(m)});
+  };
+  to_daemon("session-welcome.json", session_samples::welcome());
+  to_daemon("session-command.json", session_samples::command());
+  to_daemon("session-recorded.json", session_samples::recorded());
+  out.push_back({"command-body.json", "command-body.json", 0,
+                 wire::encode(session_samples::command_body())});
   return out;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/wire.hpp"
+#include "base/wire_renew.hpp"
 
 /// One message of each kind of the daemon protocol, with made-up bytes.
 namespace wire_samples {
@@ -58,6 +59,19 @@ inline wire::join_answer accepted(wire::join_answer::kind what,
 
 inline wire::join_answer joined() {
   return accepted(wire::join_answer::kind::joined, wire::encode(joined_body()));
+}
+
+inline wire::renew_request renewal() {
+  return {"node_01k5w000000000000000000000",
+          filled(6, 0x30),
+          {filled(4, 0x01), filled(4, 0x02)},
+          1'764'000'000'000,
+          filled(64, 0x08)};
+}
+
+inline wire::join_answer renewed() {
+  return accepted(wire::join_answer::kind::renewed,
+                  wire::encode(joined_body()));
 }
 
 inline wire::join_answer deferred() {

@@ -18,10 +18,13 @@
 class tls_server {
  public:
   tls_server(const bc::pki::issuer& identity, const bc::bytes& ca,
-             std::string answer, int max_version = TLS1_3_VERSION)
+             std::string answer, int max_version = TLS1_3_VERSION,
+             const bc::bytes& client_ca = {})
       : answer_(std::move(answer)), context_(SSL_CTX_new(TLS_server_method())) {
     SSL_CTX_set_max_proto_version(context_, max_version);
     use(identity, ca);
+    if (!client_ca.empty())
+      ask_for_certificate(client_ca);
     listen_on_loopback();
     thread_ = std::thread{[this] { serve(); }};
   }
@@ -46,6 +49,7 @@ class tls_server {
   std::string request;
   std::string server_name;
   bool handshake_done = false;
+  bc::bytes client_certificate;  // DER, verified
 
  private:
   static X509* certificate(const bc::bytes& der) {
@@ -66,6 +70,23 @@ class tls_server {
     SSL_CTX_use_PrivateKey(context_, key);
     EVP_PKEY_free(key);
     BIO_free(bio);
+  }
+
+  // As the gateway does: without one it goes on, with a bad one it does not.
+  void ask_for_certificate(const bc::bytes& ca) {
+    auto* parsed = certificate(ca);
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(context_), parsed);
+    X509_free(parsed);
+    SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
+  }
+
+  void take_certificate(SSL* tls) {
+    auto* peer = SSL_get0_peer_certificate(tls);
+    unsigned char* der = nullptr;
+    int size = peer == nullptr ? 0 : i2d_X509(peer, &der);
+    if (size > 0)
+      client_certificate.assign(der, der + size);
+    OPENSSL_free(der);
   }
 
   void listen_on_loopback() {
@@ -91,6 +112,7 @@ class tls_server {
     if (handshake_done) {
       if (const char* name = SSL_get_servername(tls, TLSEXT_NAMETYPE_host_name))
         server_name = name;
+      take_certificate(tls);
       receive(tls);
       if (!answer_.empty())
         SSL_write(tls, answer_.data(), static_cast<int>(answer_.size()));
@@ -106,8 +128,9 @@ class tls_server {
     int got = 0;
     while ((got = SSL_read(tls, buffer, sizeof buffer)) > 0) {
       request.append(buffer, static_cast<std::size_t>(got));
-      if (request.find("\r\n\r\n") != std::string::npos &&
-          request.back() == '}')
+      auto head = request.find("\r\n\r\n");
+      if (head != std::string::npos &&
+          (request.starts_with("GET ") || request.back() == '}'))
         return;
     }
   }

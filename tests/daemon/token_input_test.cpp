@@ -119,3 +119,17 @@ TEST_CASE(
   ::setenv(daemon::token_variable, "", 1);
   CHECK_FALSE(piped(token));
 }
+
+TEST_CASE("token: the program for trials may send any one line") {
+  using daemon::token_text;
+  auto any = [](const std::string& given) {
+    return clean_token(as_bytes(given), token_text::any);
+  };
+  auto t = any(" bcjt_not-a-token \n");
+  REQUIRE(t);
+  CHECK(t.value().expose_text() == "bcjt_not-a-token");
+  check_refused("bcjt_not-a-token", "does not look like bcjt_");
+  CHECK_FALSE(any(""));
+  CHECK_FALSE(any("one\ntwo"));
+  CHECK_FALSE(any(std::string(4097, 'a')));
+}

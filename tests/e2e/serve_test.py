@@ -2,20 +2,20 @@
 and 7; the field cases 157, 159, 162, 180)."""
 import concurrent.futures
 import datetime
-import json
 import os
 import pathlib
 import re
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 import unittest
 
 import harness
+from crowd import Crowd, join_at_last
 from deployment import ROOT, Deployment, get, wait_until
 from harness import Machine
+from serve_kafka import KafkaCases
 
 PARALLEL_JOINS = 300
 MAX_USES = 100
@@ -29,62 +29,7 @@ def obeys_later(pid, number):
     return bool(blocked >> (number - 1) & 1)
 
 
-# 3: unreachable, 8: the service cannot do it now. A machine asks again.
-ASK_AGAIN = (3, 8)
-
-
-def join_at_last(machine, gateway, token, limit=120):
-    """(exit code, output, how often it asked again) of a machine that asks
-    until it is answered."""
-    deadline = time.monotonic() + limit
-    retries = 0
-    while True:
-        code, out, err = machine.join(gateway, token)
-        if code not in ASK_AGAIN or time.monotonic() > deadline:
-            return code, out + err, retries
-        retries += 1
-
-
-class Crowd:
-    """Machines that join one after the other, each until it is in, on threads
-    of their own, until stop()."""
-
-    def __init__(self, folder, gateway, token, threads=4):
-        self.folder, self.gateway, self.token = folder, gateway, token
-        self.joined, self.retries, self.broken = [], 0, []
-        self._stop = threading.Event()
-        self._lock = threading.Lock()
-        self._threads = [threading.Thread(target=self._run, args=(n,))
-                         for n in range(threads)]
-        for t in self._threads:
-            t.start()
-
-    def _run(self, thread):
-        number = 0
-        while not self._stop.is_set():
-            number += 1
-            self._one(Machine(self.folder / f"m{thread}-{number}"))
-
-    def _one(self, machine):
-        code, said, retries = join_at_last(machine, self.gateway, self.token)
-        with self._lock:
-            self.retries += retries
-            if code == 0:
-                self.joined.append(re.search(r"node_\w+", said)[0])
-            else:
-                self.broken.append((code, said))
-
-    def count(self):
-        with self._lock:
-            return len(self.joined)
-
-    def stop(self):
-        self._stop.set()
-        for t in self._threads:
-            t.join()
-
-
-class ServeTest(harness.Case):
+class ServeTest(KafkaCases, harness.Case):
     def setUp(self):
         super().setUp()
         self.d = Deployment(self.programs, self.folder)
@@ -282,49 +227,6 @@ class ServeTest(harness.Case):
         self.assertEqual(get(other.url + "/healthz")[0], 200)
         self.d.postgres.start()
         wait_until(other.is_ready, "ready again")
-
-    def test_events_arrive_in_kafka(self):
-        """The events of joins, across a publisher that is killed (case
-        153)."""
-        kafka = self.start_kafka()
-        self.deploy("--kafka-brokers", kafka)
-        gateway = self.gateway("gw", self.api1, self.api2)
-        token = self.d.token(self.api1, "crowd", 10_000)
-        crowd = Crowd(self.folder, gateway, token["token"], threads=2)
-        try:
-            self.let_join(crowd)
-            holder = self.holder()
-            holder.kill()
-            self.let_join(crowd)
-            holder.start()
-        finally:
-            crowd.stop()
-        self.check_all_there(crowd, token)
-        # A publisher that does not know yet how far Kafka is lags nothing.
-        def all_is_there():
-            holder = self.holder()
-            return (holder.metric("better_compute_publisher_position") or 0) > 0 \
-                and holder.metric("better_compute_publisher_lag_events") == 0
-        wait_until(all_is_there, "all is in Kafka", limit=180)
-        for api in (self.api1, self.api2):
-            self.assertTrue(api.is_ready())
-        report = json.loads(self.d.tool(
-            "events", "verify", "--store", self.d.store, "--kafka-brokers",
-            kafka, "--output", "json"))
-        self.assertEqual(report["faults"], 0, report)
-        self.assertEqual(report["read"], report["expected"])
-        self.assertGreaterEqual(report["read"], 2 * crowd.count())
-
-    def start_kafka(self):
-        folder = self.folder / "kafka"
-        tool = ROOT / "ops" / "kafka"
-        done = subprocess.run([tool, "start", folder], capture_output=True,
-                              text=True)
-        if done.returncode == 3:
-            self.skipTest(done.stderr.strip())
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.addCleanup(subprocess.run, [tool, "stop", folder])
-        return done.stdout.strip().splitlines()[-1]
 
     def holder(self):
         """The process that does the background duties."""

@@ -100,7 +100,27 @@ struct world {
             known ? &*known : nullptr,
             named ? &*named : nullptr};
   }
-  [[nodiscard]] ruling ruled() const { return judge(all()); }
+  /// In full; and as a join is judged, which differs in words alone.
+  [[nodiscard]] ruling ruled() const {
+    auto in_full = judge(all());
+    const auto ids = pki::normalise(claims);
+    auto a = all();
+    a.identifiers = &ids;
+    const auto quick = judge(a, wording::of_failed);
+    CHECK(quick.refused == in_full.refused);
+    CHECK(quick.clone_suspected == in_full.clone_suspected);
+    REQUIRE(quick.rules.size() == in_full.rules.size());
+    for (std::size_t i = 0; i < quick.rules.size(); ++i) {
+      const auto& q = quick.rules[i];
+      const auto& f = in_full.rules[i];
+      const bool worded = f.how == verdict::failed;
+      CHECK(q.what == f.what);
+      CHECK(q.how == f.how);
+      CHECK(q.expected == (worded ? f.expected : ""));
+      CHECK(q.presented == (worded ? f.presented : ""));
+    }
+    return in_full;
+  }
   [[nodiscard]] std::optional<refusal_reason> judged() const {
     return ruled().refused;
   }

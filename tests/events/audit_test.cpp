@@ -2,6 +2,7 @@
 #include "events/audit.hpp"
 
 #include "base/json.hpp"
+#include "events/actor.hpp"
 #include "events/catalog.hpp"
 #include "events/event_names.hpp"
 #include "stream_samples.hpp"
@@ -10,6 +11,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 using namespace bc;
 using namespace bc::events;
@@ -105,10 +108,53 @@ TEST_CASE("audit: what follows from a decision has no row of its own") {
                        "machine")));
 }
 
+TEST_CASE("audit: a caller is named by tenant and credential too") {
+  const auto key = fixed_id<credential_id>(8);
+  const auto root = fixed_id<tenant_id>(9);
+  for (const std::string principal :
+       {"alice", "ci/deploy@acme.example", "machine", "system", "/"}) {
+    INFO(principal);
+    const auto text = actor_text(root, key, principal);
+    CHECK(parse_actor(text) == actor_name{principal, root.str(), key.str()});
+    auto row = entry_of(of(node::encode(node::adopted{node_a, now}), text));
+    CHECK(row.principal == principal);
+    CHECK(row.actor_tenant == root.str());
+    CHECK(row.credential == key.str());
+    CHECK(row.tenant == tenant_a.str());
+  }
+  const std::vector<std::string> others = {
+      "machine",
+      "system",
+      "alice",
+      "",
+      "/",
+      "a/b/c",
+      "ci/deploy@acme.example",
+      root.str() + "/alice",
+      root.str() + "/" + root.str() + "/alice",
+      key.str() + "/" + root.str() + "/alice"};
+  for (const auto& alone : others) {
+    INFO(alone);
+    CHECK(parse_actor(alone) == actor_name{alone, std::nullopt, std::nullopt});
+  }
+}
+
 TEST_CASE("audit: every type is a decision or is known to be none") {
   const std::set<std::string_view> none = {
-      name::join_token_redeemed, name::node_clone_suspected, name::join_refused,
-      name::incarnation_started, name::pki_initialized,
+      name::join_token_redeemed,
+      name::node_clone_suspected,
+      name::join_refused,
+      name::node_hardware_shared,
+      name::incarnation_started,
+      name::pki_initialized,
+      name::pki_rotated,
+      name::node_connected,
+      name::node_disconnected,
+      name::node_acceptance_started,
+      name::node_acceptance_failed,
+      name::certificate_expiring,
+      name::certificate_renewed,
+      name::renew_refused,
   };
   for (const auto& t : event_types()) {
     INFO(t.name);
@@ -131,6 +177,16 @@ TEST_CASE("audit: what is not public never gets in") {
       CHECK(made.value()->details.find(token.secret_sha256) ==
             std::string::npos);
   }
+}
+
+TEST_CASE("audit: a token that names no pool is its site's, or its tenant's") {
+  const auto id = fixed_id<join_token_id>(3);
+  const auto site = fixed_id<site_id>(4);
+  auto write = join_token::encode(join_token::revoked{id, {}, now, {}});
+  CHECK(entry_of(of(write)).resource == "compute-tenant/" + tenant_a.str());
+  write = join_token::encode(join_token::revoked{id, {}, now, site});
+  write.type = name::join_token_revoked;
+  CHECK(entry_of(of(write)).resource == "compute-site/" + site.str());
 }
 
 TEST_CASE("audit: ids sort by time, then by position") {

@@ -27,6 +27,7 @@ const auto site_a = fixed_id<site_id>(2);
 const auto pool_a = fixed_id<pool_id>(3);
 const auto token_a = fixed_id<join_token_id>(4);
 const auto node_a = fixed_id<node_id>(5);
+const auto node_b = fixed_id<node_id>(6);
 
 join_token::created token() {
   return {token_a,
@@ -73,6 +74,13 @@ node::joined join() {
   j.answer_body = "{}";
   j.answer_signature = bytes(64);
   return j;
+}
+
+node::renewed renewal() {
+  auto cert = join().cert;
+  cert.serial = "1123456789abcdef0123456789abcdef";
+  return {node_a, tenant_a, cert, join().cert.serial, now, std::string(64, 'f'),
+          "{}",   bytes(64)};
 }
 
 struct sample {
@@ -163,6 +171,7 @@ std::vector<sample> samples() {
       {"node.joined", node::encode(join()), node_stream},
       {"node.joined.untrusted", node::encode(untrusted), node_stream},
       {"node.joined.site-agent", node::encode(site_agent), node_stream},
+      {"node.certificate-renewed", node::encode(renewal()), node_stream},
       {"node.adopted", node::encode(node::adopted{node_a, now}), node_stream},
       {"node.cordoned", node::encode(node::cordoned{node_a, "broken fan", now}),
        node_stream},
@@ -173,6 +182,46 @@ std::vector<sample> samples() {
        node::encode(
            node::clone_suspected{node_a, tenant_a, std::string(64, 'a'), now}),
        node_stream},
+      {"node.hardware-shared",
+       node::encode(node::hardware_shared{
+           node_a, tenant_a, {std::string(64, 'b')}, node_b, now}),
+       node_stream},
+      {"node.hardware-shared.elsewhere",
+       node::encode(node::hardware_shared{
+           node_a, tenant_a, {std::string(64, 'b')}, std::nullopt, now}),
+       node_stream},
+      {"node.clone-suspected.sessions",
+       node::encode(node::clone_suspected{node_a, tenant_a, "", now,
+                                          node::clone_sign::sessions}),
+       node_stream},
+      {"node.connected",
+       node::encode(node::connected{
+           node_a, "sess_01k5w000000000000000000000",
+           "gw_01k5w000000000000000000000", "198.51.100.7", "0.1.0",
+           "0123456789abcdef0123456789abcdef", "", now}),
+       node_stream},
+      {"node.connected.superseding",
+       node::encode(node::connected{node_a, "sess_01k5w000000000000000000001",
+                                    "gw_01k5w000000000000000000000",
+                                    "198.51.100.8", "0.1.0",
+                                    "0123456789abcdef0123456789abcdef",
+                                    "sess_01k5w000000000000000000000", now}),
+       node_stream},
+      {"node.disconnected",
+       node::encode(node::disconnected{node_a,
+                                       "sess_01k5w000000000000000000000",
+                                       node::session_end::lost, now}),
+       node_stream},
+      {"node.acceptance.started",
+       node::encode(node::acceptance_started{node_a, now}), node_stream},
+      {"node.acceptance.failed",
+       node::encode(node::acceptance_failed{node_a, {"burn-in"}, now}),
+       node_stream},
+      {"security.certificate-expiring",
+       node::encode(node::certificate_expiring{
+           node_a, "0123456789abcdef0123456789abcdef", 1, now + seconds{14'400},
+           false, now}),
+       node_stream},
       {"security.certificate-revoked",
        node::encode(node::certificate_revoked{
            node_a, tenant_a, "0123456789abcdef0123456789abcdef", 1,
@@ -182,6 +231,15 @@ std::vector<sample> samples() {
        refusal_stream(tenant_a, "join-token", "join-token:expired")},
       {"security.join.refused.csr", refusal::encode(bad_csr),
        refusal_stream(tenant_a, "join-token", "join:csr")},
+      {"security.renew.refused",
+       refusal::encode(refusal::renew_refused{"renew:revoked", node_a.str(),
+                                              join().cert.serial,
+                                              std::string(64, 'c'), 2}),
+       refusal_stream(tenant_a, "renew", "renew:revoked")},
+      {"security.renew.refused.unproved",
+       refusal::encode(refusal::renew_refused{"renew:proof", "", "",
+                                              std::string(64, 'c'), 0}),
+       refusal_stream(tenant_a, "renew", "renew:proof")},
   };
 }
 
@@ -276,15 +334,30 @@ TEST_CASE("catalog: a schema refuses what is not of its form") {
   CHECK(fits("\"reclaim\":", "\"more\":1,\"reclaim\":"));
 }
 
-TEST_CASE("catalog: the refusal schema knows every reason, and no other") {
-  std::set<std::string> in_schema, known;
-  auto schema = schema_of("security.join.refused");
-  for (const auto& r : schema["properties"]["reason"]["enum"].GetArray())
-    in_schema.insert(r.GetString());
-#define BC_X(name, attestor, text) known.insert(text);
+TEST_CASE("catalog: the refusal schemas know every reason, and no other") {
+  auto reasons_in = [](std::string_view type) {
+    std::set<std::string> out;
+    auto schema = schema_of(type);
+    for (const auto& r : schema["properties"]["reason"]["enum"].GetArray())
+      out.insert(r.GetString());
+    return out;
+  };
+  std::set<std::string> of_joins, of_renewals, all;
+#define BC_X(name, attestor, text) of_joins.insert(text);
+  BC_JOIN_REFUSAL_REASONS(BC_X)
+#undef BC_X
+#define BC_X(name, attestor, text) \
+  of_renewals.insert(text);        \
+  CHECK(std::string_view{attestor} == refusal::renew_attestor);
+  BC_RENEW_REFUSAL_REASONS(BC_X)
+#undef BC_X
+#define BC_X(name, attestor, text) all.insert(text);
   BC_REFUSAL_REASONS(BC_X)
 #undef BC_X
-  CHECK(in_schema == known);
+  CHECK(reasons_in("security.join.refused") == of_joins);
+  CHECK(reasons_in("security.renew.refused") == of_renewals);
+  of_joins.merge(of_renewals);
+  CHECK(all == of_joins);
 }
 
 TEST_CASE("catalog: only the allow-list leaves") {
@@ -303,6 +376,8 @@ TEST_CASE("catalog: private, unknown and newer events have no public form") {
   CHECK(!to_public(redeemed, "inc_1", "urn:x"));
   auto keys = stored(pki_bundle::encode(pki_bundle::initialized{}), "pki");
   CHECK(!to_public(keys, "inc_1", "urn:x"));
+  auto rotated = stored(pki_bundle::encode(pki_bundle::rotated{}), "pki");
+  CHECK(!to_public(rotated, "inc_1", "urn:x"));
   auto e = stored(join_token::encode(token()), "s");
   e.type_version = 2;
   CHECK(!to_public(e, "inc_1", "urn:x"));

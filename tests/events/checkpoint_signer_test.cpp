@@ -39,7 +39,8 @@ TEMPLATE_TEST_CASE(
     "[journal]", JOURNAL_STORES) {
   TestType s;
   checkpoint_options options;
-  checkpoint_duty duty{*s.store, sample_journal_key(), options};
+  checkpoint_duty duty{
+      *s.store, sample_journal_key(), {sample_journal_key().pub()}, options};
   auto epoch = epoch_of(*s.store);
   CHECK(signed_at(duty, epoch) == 0);
   fill_sample(*s.store, s.time);
@@ -61,7 +62,8 @@ TEST_CASE("checkpoint signer: each so many events, whatever the time") {
   memory_store s;
   checkpoint_options options;
   options.events = 3;
-  checkpoint_duty duty{*s.store, sample_journal_key(), options};
+  checkpoint_duty duty{
+      *s.store, sample_journal_key(), {sample_journal_key().pub()}, options};
   auto epoch = epoch_of(*s.store);
   fill_sample(*s.store, s.time);
   CHECK(signed_at(duty, epoch) == 13);
@@ -77,8 +79,10 @@ TEST_CASE("checkpoint signer: goes on from the last of whoever had the lease") {
   memory_store s;
   fill_sample(*s.store, s.time);
   checkpoint_options options;
-  checkpoint_duty first{*s.store, sample_journal_key(), options};
-  checkpoint_duty second{*s.store, sample_journal_key(), options};
+  checkpoint_duty first{
+      *s.store, sample_journal_key(), {sample_journal_key().pub()}, options};
+  checkpoint_duty second{
+      *s.store, sample_journal_key(), {sample_journal_key().pub()}, options};
   auto epoch = epoch_of(*s.store);
   CHECK(signed_at(first, epoch) == 13);
   REQUIRE(s->acquire_lease("test", 0s));
@@ -115,7 +119,8 @@ TEST_CASE("checkpoint signer: does not sign what was rewritten meanwhile",
   checkpoint_options options;
   auto epoch = epoch_of(*s.store);
   {
-    checkpoint_duty duty{*s.store, sample_journal_key(), options};
+    checkpoint_duty duty{
+        *s.store, sample_journal_key(), {sample_journal_key().pub()}, options};
     CHECK(signed_at(duty, epoch) == 13);
   }
   won(append(*s.store, sample_adoption(2, s.store->now())));
@@ -126,7 +131,8 @@ TEST_CASE("checkpoint signer: does not sign what was rewritten meanwhile",
     REQUIRE(raw.value()->execute(r.script));
   }
   INFO(r.script);
-  checkpoint_duty duty{*s.store, sample_journal_key(), options};
+  checkpoint_duty duty{
+      *s.store, sample_journal_key(), {sample_journal_key().pub()}, options};
   auto done = duty.look(epoch);
   REQUIRE_FALSE(done);
   CHECK(done.error().code == errc::internal);

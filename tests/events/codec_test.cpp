@@ -76,6 +76,8 @@ TEST_CASE("codec: nodes come back as they were") {
     CHECK(b.answer_subject == j.answer_subject);
     CHECK(b.answer_body == j.answer_body);
     CHECK(b.answer_signature == j.answer_signature);
+    auto r = random.node_renewed(j);
+    CHECK(through(r, node::encode, node::decode) == r);
     node::adopted a{j.id, random.time()};
     CHECK(through(a, node::encode, node::decode) == a);
   }
@@ -129,9 +131,21 @@ TEST_CASE("codec: the other streams come back as they were") {
                        random.coin() ? random.hex() : "",
                        random.below(1000)};
     CHECK(through(r, refusal::encode, refusal::decode) == r);
+    refusal::renew_refused rr{
+        "renew:proof", random.coin() ? random.id<node_id>().str() : "",
+        random.coin() ? random.hex(16) : "", random.coin() ? random.hex() : "",
+        random.below(1000)};
+    CHECK(through(rr, refusal::encode, refusal::decode) == rr);
     pki_bundle::initialized k{"d.example",   random.text(), random.text(),
                               random.text(), random.time(), random.text()};
     CHECK(through(k, pki_bundle::encode, pki_bundle::decode) == k);
+    pki_bundle::rotated o{
+        random.coin() ? pki_bundle::step::prepared : pki_bundle::step::retired,
+        {"node-ca", "serving-ca"},
+        {random.text(), random.text(), random.text()},
+        random.time(),
+        random.text()};
+    CHECK(through(o, pki_bundle::encode, pki_bundle::decode) == o);
   }
 }
 

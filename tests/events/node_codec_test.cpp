@@ -66,6 +66,14 @@ TEST_CASE("node codec: all events come back as they were") {
     CHECK(through(v) == v);
     node::clone_suspected s{j.id, j.tenant, random.hex(), random.time()};
     CHECK(through(s) == s);
+    node::hardware_shared h{
+        j.id,
+        j.tenant,
+        {random.hex(), random.hex()},
+        random.coin() ? std::optional{random.id<node_id>()} : std::nullopt,
+        random.time()};
+    CHECK(through(h) == h);
+    CHECK(node::encode(h).effect.claims.size() == 2);
   }
 }
 
@@ -107,6 +115,26 @@ TEST_CASE("node codec: what ends gives its claims up") {
   CHECK(released(r).empty());
   CHECK(released(node::cordoned{id, "", when}).empty());
   CHECK(released(node::clone_suspected{id, {}, "aa", when}).empty());
+}
+
+TEST_CASE("node codec: a renewal takes serial, key, answer and proof") {
+  sampler random{23};
+  const auto j = random.node_joined();
+  auto r = random.node_renewed(j);
+  r.at = at("2026-11-29T12:00:00Z");
+  const auto key_until = r.cert.not_after + seconds{8 * 86'400};
+  using kind = claim_move::kind;
+  const std::vector<claim_move> expected = {
+      {kind::take, "serial:" + r.cert.serial, key_until},
+      {kind::take, "spki:" + r.cert.spki_sha256, key_until},
+      {kind::take, "answer:" + r.id.str() + ":" + r.cert.csr_sha256,
+       r.at + seconds{600}},
+      {kind::take, "proof:" + r.proof_sha256, r.at + seconds{120}}};
+  const auto write = node::encode(r);
+  CHECK(write.effect.claims == expected);
+  for (const auto& secret : {to_base64(r.cert.der), r.proof_sha256,
+                             r.cert.csr_sha256, to_base64(r.answer_signature)})
+    CHECK(write.data.find(secret) == std::string::npos);
 }
 
 TEST_CASE("node codec: what is internal stays out of the data") {

@@ -56,6 +56,21 @@ std::size_t live(const node::state& s, time_point when) {
                     [&](const auto& i) { return node::is_live(i, when); }));
 }
 
+/// A renewal as it comes to the decider: good for a day from `when`.
+node::renewed renewal_at(sampler& random, const node::state& s,
+                         time_point when) {
+  auto r = random.node_renewed(*s.node);
+  r.at = when;
+  r.cert.not_before = when - seconds{300};
+  r.cert.not_after = when + seconds{86'100};
+  return r;
+}
+
+node::state renewed_at(sampler& random, node::state s, time_point when) {
+  return fold(node::decide(s, node::renew{renewal_at(random, s, when)}).value(),
+              s);
+}
+
 }  // namespace
 
 TEST_CASE("node: joins as adopting, with its certificate") {
@@ -358,4 +373,126 @@ TEST_CASE("node: whatever is asked of it, at most one generation lives") {
       }
     }
   }
+}
+
+TEST_CASE("node: who is told that its MACs are another's too (case 54)") {
+  const auto s = joined_at({now});
+  const auto ours = s.node->tenant;
+  sampler random{5};
+  const auto other = random.id<node_id>();
+  const auto theirs = random.id<tenant_id>();
+  const std::vector<std::string> macs{std::string(64, 'b')};
+  auto told = [&](const node::state& of, const tenant_id& tenant,
+                  bool had_them_first) {
+    auto decided = node::decide(
+        of, node::tell_shared{macs, other, tenant, had_them_first, now});
+    REQUIRE(decided);
+    return decided.value();
+  };
+  auto shared = [&](std::optional<node_id> with) {
+    return node::hardware_shared{s.node->id, ours, macs, with, now};
+  };
+  auto one = told(s, ours, false);
+  REQUIRE(one.size() == 1);
+  CHECK(std::get<node::hardware_shared>(one[0]) == shared(other));
+  CHECK(told(s, ours, true).empty());
+  for (bool first : {false, true}) {
+    auto foreign = told(s, theirs, first);
+    REQUIRE(foreign.size() == 1);
+    CHECK(std::get<node::hardware_shared>(foreign[0]) == shared(std::nullopt));
+  }
+  CHECK(!node::decide(node::state{},
+                      node::tell_shared{macs, other, ours, false, now}));
+
+  // It changes nothing, and takes a claim for each MAC, for ever.
+  auto after = node::evolve(s, one[0]);
+  CHECK(after.version == s.version + 1);
+  CHECK(after.current == s.current);
+  CHECK(after.node->hardware_key == s.node->hardware_key);
+  const auto moves = node::moves_of(one[0]);
+  REQUIRE(moves.claims.size() == 1);
+  CHECK(moves.claims[0].what == claim_move::kind::take);
+  CHECK(moves.claims[0].claim == node::told_claim(s.node->id, macs[0]));
+  CHECK(moves.claims[0].expires_at == std::nullopt);
+
+  auto retired = node::evolve(s, node::retired{s.node->id, "", now, ""});
+  CHECK(told(retired, ours, false).empty());
+  CHECK(told(retired, theirs, true).empty());
+}
+
+TEST_CASE("node: a renewal adds a certificate of the same generation") {
+  sampler random{31};
+  auto s = joined_at({now, now + seconds{60}});
+  REQUIRE(s.generation == 2);
+  const auto first = s.certificates.back().cert;
+  auto r = renewal_at(random, s, now + seconds{3600});
+  r.cert.generation = 77;  // set by the decider alone
+  const auto decided = node::decide(s, node::renew{r}).value();
+  REQUIRE(decided.size() == 1);
+  CHECK(std::get<node::renewed>(decided[0]).cert.generation == 2);
+  s = fold(decided, s);
+  CHECK(s.generation == 2);
+  CHECK(s.current == node::status::adopting);
+  CHECK(node::current_certificate(s, r.at)->serial == r.cert.serial);
+  // The one before goes on (case 105).
+  CHECK(live(s, r.at) == 2);
+  CHECK(live(s, first.not_after) == 1);
+}
+
+TEST_CASE("node: 1,000 renewals leave no more than two certificates") {
+  sampler random{32};
+  auto s = joined_at({now});
+  auto when = now;
+  for (int i = 0; i < 1'000; ++i) {
+    when += seconds{14 * 3600};  // 60 % of a day
+    s = renewed_at(random, std::move(s), when);
+    CHECK(s.certificates.size() <= 2);
+  }
+  CHECK(s.version == 1'001);
+  CHECK(live(s, when) == 2);
+}
+
+TEST_CASE("node: what ends an identity ends every renewal of it") {
+  sampler random{33};
+  auto s = joined_at({now});
+  s = renewed_at(random, std::move(s), now + seconds{60});
+  s = renewed_at(random, std::move(s), now + seconds{120});
+  const auto when = now + seconds{180};
+  REQUIRE(live(s, when) == 3);
+  auto ended_by = [&](const result<std::vector<node::event>>& decided) {
+    const auto revoked = all_of<node::certificate_revoked>(decided.value());
+    REQUIRE(revoked.size() == 3);
+    // The join's answer, and the renewals' by the node's name.
+    CHECK(revoked[0].answer ==
+          node::answer_claim(s.node->answer_subject,
+                             s.certificates[0].cert.csr_sha256));
+    for (std::size_t i : {1U, 2U})
+      CHECK(revoked[i].answer ==
+            node::answer_claim(s.node->id.str(),
+                               s.certificates[i].cert.csr_sha256));
+    auto after = fold(decided.value(), s);
+    const bool joined_anew = !all_of<node::joined>(decided.value()).empty();
+    CHECK((node::current_certificate(after, when) != nullptr) == joined_anew);
+    return live(after, when);
+  };
+  CHECK(ended_by(node::decide(s, node::revoke_identity{when, ""})) == 0);
+  CHECK(ended_by(node::decide(s, node::join{join_at(random, when)})) == 1);
+  auto cordoned = fold(node::decide(s, node::cordon{when, ""}).value(), s);
+  CHECK(ended_by(node::decide(cordoned, node::retire{when, ""})) == 0);
+}
+
+TEST_CASE("node: who is no node, or retired, is not renewed") {
+  sampler random{34};
+  auto s = joined_at({now});
+  const auto r = renewal_at(random, s, now);
+  CHECK(node::decide(node::state{}, node::renew{r}).error().code ==
+        errc::not_found);
+  s = fold(node::decide(s, node::cordon{now, ""}).value(), s);
+  // A cordoned one is.
+  CHECK(node::decide(s, node::renew{r}));
+  s = fold(node::decide(s, node::retire{now, ""}).value(), s);
+  CHECK(node::decide(s, node::renew{r}).error().code == errc::invalid_state);
+  const auto before = s.certificates;
+  s = node::evolve(s, r);
+  CHECK(s.certificates == before);
 }

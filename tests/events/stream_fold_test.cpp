@@ -28,7 +28,25 @@ std::vector<envelope> stream_of_writes(const std::string& stream,
 }
 
 node::event after_join(sampler& s, const node::joined& j) {
-  switch (s.below(5)) {
+  static const std::string sessions[] = {"sess_1", "sess_2"};
+  switch (s.below(11)) {
+    case 10:
+      return s.node_renewed(j);
+    case 6:
+      return node::connected{j.id,     sessions[s.below(2)],
+                             "gw_1",   s.text(),
+                             s.text(), s.hex(16),
+                             "",       s.time()};
+    case 7:
+      return node::disconnected{j.id, sessions[s.below(2)],
+                                static_cast<node::session_end>(s.below(6)),
+                                s.time()};
+    case 8:
+      return s.coin() ? node::event{node::acceptance_started{j.id, s.time()}}
+                      : node::acceptance_failed{j.id, {s.text()}, s.time()};
+    case 9:
+      return node::certificate_expiring{
+          j.id, j.cert.serial, 1, j.cert.not_after, s.coin(), s.time()};
     case 0:
       return node::cordoned{j.id, s.maybe_text().value_or(""), s.time()};
     case 1:
@@ -43,6 +61,9 @@ node::event after_join(sampler& s, const node::joined& j) {
     case 2:
       return node::clone_suspected{j.id, j.tenant, s.hex(), s.time()};
     case 3:
+      return node::hardware_shared{
+          j.id, j.tenant, {s.hex()}, std::nullopt, s.time()};
+    case 4:
       if (s.below(5) == 0)
         return node::retired{j.id, "", s.time(), j.hardware_key};
       [[fallthrough]];
@@ -159,6 +180,21 @@ TEST_CASE("stream fold: a snapshot holds every field of a state") {
       full.retired_at = s.time();
     if (s.coin())
       full.cordon = node::cordoned{j.id, s.text(), s.time()};
+    if (s.coin())
+      full.session = node::connected{j.id,     s.text(),  s.text(), s.text(),
+                                     s.text(), s.hex(16), s.text(), s.time()};
+    if (s.coin())
+      full.session_over = node::disconnected{
+          j.id, s.text(), static_cast<node::session_end>(s.below(6)), s.time()};
+    for (auto n = s.below(3); n > 0; --n)
+      full.takeovers.push_back(s.time());
+    if (s.coin())
+      full.acceptance_started_at = s.time();
+    if (s.coin())
+      full.failed_acceptance =
+          node::acceptance_failed{j.id, {s.text(), s.text()}, s.time()};
+    if (s.coin())
+      full.told_of_expiry = s.hex(16);
     auto read = node::decode_state(node::encode_state(full));
     REQUIRE(read);
     const auto& got = read.value();
@@ -170,6 +206,12 @@ TEST_CASE("stream fold: a snapshot holds every field of a state") {
     CHECK(got.clone_suspected_at == full.clone_suspected_at);
     CHECK(got.retired_at == full.retired_at);
     CHECK(got.cordon == full.cordon);
+    CHECK(got.session == full.session);
+    CHECK(got.session_over == full.session_over);
+    CHECK(got.takeovers == full.takeovers);
+    CHECK(got.acceptance_started_at == full.acceptance_started_at);
+    CHECK(got.failed_acceptance == full.failed_acceptance);
+    CHECK(got.told_of_expiry == full.told_of_expiry);
     REQUIRE(got.node);
     CHECK(got.node->cert == j.cert);
     CHECK(got.node->claims.macs == j.claims.macs);

@@ -131,6 +131,24 @@ class sampler {
     return j;
   }
 
+  events::node::renewed node_renewed(const events::node::joined& j) {
+    auto cert = j.cert;
+    cert.serial = hex(16);
+    cert.spki_sha256 = hex();
+    cert.not_before = time();
+    cert.not_after = time();
+    cert.der = blob(1 + below(500));
+    cert.csr_sha256 = hex();
+    return {j.id,
+            j.tenant,
+            cert,
+            j.cert.serial,
+            time(),
+            hex(),
+            "{\"nodeId\":\"" + j.id.str() + "\"}",
+            blob(64)};
+  }
+
  private:
   std::mt19937_64 random_;
 };

@@ -1,6 +1,7 @@
 #include "base/encoding.hpp"
 #include "base/json.hpp"
 #include "base/wire.hpp"
+#include "base/wire_renew.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace bc::fuzz {
@@ -36,6 +37,16 @@ void join_request(byte_view input) {
     return;
   auto text = wire::encode(first.value());
   auto again = wire::decode_join_request(text);
+  BC_MUST(again.has_value());
+  BC_MUST(wire::encode(again.value()) == text);
+}
+
+void renew_request(byte_view input) {
+  auto first = wire::decode_renew_request(text_of(input));
+  if (!first)
+    return;
+  auto text = wire::encode(first.value());
+  auto again = wire::decode_renew_request(text);
   BC_MUST(again.has_value());
   BC_MUST(wire::encode(again.value()) == text);
 }

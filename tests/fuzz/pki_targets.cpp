@@ -1,9 +1,12 @@
 #include "base/encoding.hpp"
+#include "base/json.hpp"
 #include "pki/certificate.hpp"
 #include "pki/csr.hpp"
 #include "pki/der.hpp"
 #include "pki/hardware_key.hpp"
 #include "pki/jwe.hpp"
+#include "pki/release.hpp"
+#include "pki/signature.hpp"
 #include "pki/spiffe.hpp"
 #include "tests/fuzz/targets.hpp"
 
@@ -164,6 +167,29 @@ void names(byte_view input) {
   if (auto domain = pki::parse_trust_domain(text))
     BC_MUST(domain.value() == text);
   (void)pki::is_pin(text);
+}
+
+// As a manifest, and as the body that a good key signed. What opens is a
+// release that can be signed again, and is then the same.
+void release_manifest(byte_view input) {
+  auto key = recipient();
+  const std::vector<std::string> pins{key.pub().pin()};
+  static_cast<void>(pki::open_release(text_of(input), pins));
+  json::writer out;
+  out.begin_object()
+      .field("body", to_base64(input))
+      .field("signingKey", to_base64(key.pub().spki()))
+      .field("sig", to_base64(pki::sign(key, pki::purpose::release, {input})))
+      .end_object();
+  auto opened = pki::open_release(out.str(), pins);
+  if (!opened)
+    return;
+  BC_MUST(pki::is_release_version(opened.value().version));
+  BC_MUST(!opened.value().files.empty());
+  auto again = pki::sign_release(key, opened.value());
+  BC_MUST(again);
+  auto same = pki::open_release(again.value(), pins);
+  BC_MUST(same && same.value().files == opened.value().files);
 }
 
 }  // namespace bc::fuzz

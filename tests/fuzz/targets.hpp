@@ -14,14 +14,19 @@
   X(encoding)              \
   X(join_request)          \
   X(join_answer)           \
+  X(renew_request)         \
+  X(session_frame)         \
+  X(session_message)       \
   X(csr)                   \
   X(certificate)           \
   X(der)                   \
   X(jwe)                   \
   X(jwk)                   \
   X(pem)                   \
+  X(release_manifest)      \
   X(hardware)              \
   X(names)                 \
+  X(join_document)         \
   X(token)                 \
   X(stored_event)          \
   X(export_file)           \

@@ -17,11 +17,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class service final : public actors::join_port {
+class service final : public actors::daemon_port {
  public:
   explicit service(test::join_world& w) : w_(w) {}
-  void join(actors::join_call call,
-            std::function<void(actors::join_reply)> done) override {
+  void call(actors::daemon_call call,
+            std::function<void(actors::daemon_reply)> done) override {
     actors::run_join(w_.environment(), w_.ledger, std::move(call),
                      [&](const wire::join_answer& answer) {
                        done({wire::http_status(answer), wire::encode(answer)});

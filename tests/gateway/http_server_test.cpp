@@ -211,6 +211,30 @@ TEST_CASE("http_server: other methods are 405 and say which are served") {
   CHECK(answer.find("allow: GET, HEAD, POST\r\n") != std::string::npos);
 }
 
+TEST_CASE("http_server: a 405 names what the path is served for") {
+  server_options options;
+  options.allow = [](std::string_view path) {
+    return std::string{path == "/known" ? "GET, HEAD" : ""};
+  };
+  auto server = serve(std::move(options));
+  auto ask = [&](const std::string& line) {
+    raw_socket client{server->port()};
+    client.send(line + " HTTP/1.1\r\nHost: h\r\n\r\n");
+    return client.read_answer();
+  };
+  for (const std::string target : {"/known", "/known?a=b"}) {
+    auto answer = ask("DELETE " + target);
+    CHECK(status_of(answer) == "HTTP/1.1 405 Method Not Allowed");
+    CHECK(answer.find("allow: GET, HEAD\r\n") != std::string::npos);
+    CHECK(answer.find("served for GET, HEAD only") != std::string::npos);
+  }
+  for (const std::string target : {"/other", "*", "h:443"}) {
+    auto answer = ask("OPTIONS " + target);
+    CHECK(status_of(answer) == "HTTP/1.1 404 Not Found");
+    CHECK(answer.find("NOT_FOUND") != std::string::npos);
+  }
+}
+
 TEST_CASE(
     "http_server: a slow client is cut off however it drips (case "
     "139)") {

@@ -23,6 +23,11 @@ std::vector<relay::message> samples() {
       relay::ping{1},
       relay::pong{std::uint64_t(1) << 63},
       relay::draining{},
+      relay::watch{"gw_01k5w000000000000000000000"},
+      relay::watch{std::string(relay::max_name, 'g')},
+      relay::watching{},
+      relay::notice{1, true, "node_01k5w000000000000000000000", "sess_1"},
+      relay::notice{2, false, "n", ""},
   };
 }
 
@@ -89,6 +94,29 @@ TEST_CASE("relay_codec: a field over its bound fails, whatever it claims") {
       as_bytes(std::string("\x02\0\0\0\0\0\0\0\1\0\xc8\xff\xff\xff\xff", 15))));
 }
 
+TEST_CASE("relay_codec: a name over its bound fails") {
+  std::string longer(relay::max_name + 1, 'n');
+  CHECK_FALSE(relay::decode(payload(relay::encode(relay::watch{longer}))));
+  relay::notice n{1, false, longer, ""};
+  CHECK_FALSE(relay::fits(n));
+  CHECK_FALSE(relay::decode(payload(relay::encode(n))));
+  n = {1, false, "n", longer};
+  CHECK_FALSE(relay::fits(n));
+  CHECK_FALSE(relay::decode(payload(relay::encode(n))));
+}
+
+TEST_CASE("relay_codec: the bytes of a watch and of what it brings") {
+  auto frame = [](const relay::message& m) { return relay::encode(m); };
+  CHECK(frame(relay::watch{"gw_1"}) ==
+        std::string("\0\0\0\x07\x06\0\x04gw_1", 11));
+  CHECK(frame(relay::watching{}) == std::string("\0\0\0\x01\x07", 5));
+  CHECK(frame(relay::notice{1, true, "n1", "s1"}) ==
+        std::string("\0\0\0\x0b\x08\x01\x01\0\x02n1\0\x02s1", 15));
+  // Neither yes nor no.
+  CHECK_FALSE(
+      relay::decode(as_bytes(std::string("\x08\x01\x02\0\x02n1\0\x02s1", 11))));
+}
+
 TEST_CASE("relay_codec: an answer's status is one of an HTTP answer") {
   for (int status : {0, 100, 199, 600, 65535})
     CHECK_FALSE(relay::decode(payload(relay::encode(
@@ -100,7 +128,7 @@ TEST_CASE(
     "to refuse") {
   for (int type = 0; type < 256; ++type) {
     bytes one{static_cast<std::uint8_t>(type)};
-    CHECK(relay::decode(one).has_value() == (type == 5));
+    CHECK(relay::decode(one).has_value() == (type == 5 || type == 7));
   }
   auto m =
       relay::decode(payload(relay::encode(relay::request{1, 200, "", "", ""})));

@@ -311,11 +311,11 @@ TEST_CASE(
 
 TEST_CASE("relay_hostile: a gateway that takes no answers is ended, bounded") {
   relay_world w;
-  class big_joins final : public actors::join_port {
+  class big_joins final : public actors::daemon_port {
    public:
     std::atomic<int> asked{0};
-    void join(actors::join_call,
-              std::function<void(actors::join_reply)> done) override {
+    void call(actors::daemon_call,
+              std::function<void(actors::daemon_reply)> done) override {
       ++asked;
       done({200, std::string(200 * 1024, 'x')});
     }

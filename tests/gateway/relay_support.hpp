@@ -27,15 +27,15 @@ inline bool comes_true(const std::function<bool()>& f) {
 }
 
 /// A join service that keeps what it is asked until the test answers.
-class held_joins final : public actors::join_port {
+class held_joins final : public actors::daemon_port {
  public:
   struct held {
-    actors::join_call call;
-    std::function<void(actors::join_reply)> done;
+    actors::daemon_call call;
+    std::function<void(actors::daemon_reply)> done;
   };
 
-  void join(actors::join_call call,
-            std::function<void(actors::join_reply)> done) override {
+  void call(actors::daemon_call call,
+            std::function<void(actors::daemon_reply)> done) override {
     std::lock_guard lock{mutex_};
     held_.push_back({std::move(call), std::move(done)});
     changed_.notify_all();
@@ -62,33 +62,34 @@ class held_joins final : public actors::join_port {
 };
 
 /// One that answers at once with what came.
-class echo_joins final : public actors::join_port {
+class echo_joins final : public actors::daemon_port {
  public:
   std::atomic<int> asked{0};
-  void join(actors::join_call call,
-            std::function<void(actors::join_reply)> done) override {
+  void call(actors::daemon_call call,
+            std::function<void(actors::daemon_reply)> done) override {
     ++asked;
     done({200, "echo " + call.body});
   }
 };
 
-using pending_reply = std::future<actors::join_reply>;
+using pending_reply = std::future<actors::daemon_reply>;
 
-inline pending_reply send(actors::join_port& to, actors::join_call call) {
-  auto promise = std::make_shared<std::promise<actors::join_reply>>();
+inline pending_reply send(actors::daemon_port& to, actors::daemon_call call) {
+  auto promise = std::make_shared<std::promise<actors::daemon_reply>>();
   auto out = promise->get_future();
-  to.join(std::move(call), [promise](actors::join_reply reply) {
+  to.call(std::move(call), [promise](actors::daemon_reply reply) {
     promise->set_value(std::move(reply));
   });
   return out;
 }
 
-inline actors::join_reply get(pending_reply& from) {
+inline actors::daemon_reply get(pending_reply& from) {
   REQUIRE(from.wait_for(seconds{20}) == std::future_status::ready);
   return from.get();
 }
 
-inline actors::join_reply ask(actors::join_port& to, actors::join_call call) {
+inline actors::daemon_reply ask(actors::daemon_port& to,
+                                actors::daemon_call call) {
   auto reply = send(to, std::move(call));
   return get(reply);
 }
@@ -109,10 +110,10 @@ struct relay_world {
             .value());
   }
 
-  std::unique_ptr<relay_listener> listen(actors::join_port& joins,
+  std::unique_ptr<relay_listener> listen(actors::daemon_port& daemons,
                                          relay_listener_options o = {}) const {
     o.keys = keys;
-    auto out = start_relay_listener(std::move(o), joins);
+    auto out = start_relay_listener(std::move(o), daemons);
     if (!out)
       FAIL(out.error().message);
     return std::move(out).value();
@@ -141,7 +142,7 @@ struct relay_world {
   }
 };
 
-inline bool is_unavailable(const actors::join_reply& reply) {
+inline bool is_unavailable(const actors::daemon_reply& reply) {
   return reply.status == 503 &&
          reply.body.find("\"code\":\"UNAVAILABLE\"") != std::string::npos;
 }

@@ -1,4 +1,5 @@
 // The relay between a gateway and API processes: DESIGN sections 7 and 9.
+#include "gateway/relay_codec.hpp"
 #include "relay_support.hpp"
 
 #include <catch2/catch.hpp>
@@ -24,6 +25,27 @@ TEST_CASE("relay: request and answer pass byte for byte") {
   auto back = get(reply);
   CHECK(back.status == 202);
   CHECK(back.body == all_bytes + all_bytes);
+}
+
+TEST_CASE("relay: each kind of request passes as what it is") {
+  using actors::daemon_request;
+  relay_world w;
+  held_joins joins;
+  auto api = w.listen(joins);
+  auto relay = w.connect(w.options({api->port()}));
+  for (std::uint8_t number = 1; actors::daemon_request_of(number); ++number) {
+    const auto what = *actors::daemon_request_of(number);
+    CHECK(static_cast<std::uint8_t>(what) == number);
+    auto reply = send(*relay, {"body", "req_1", "", what});
+    auto got = joins.take();
+    CHECK(got.call.what == what);
+    got.done({200, "x"});
+    CHECK(get(reply).status == 200);
+  }
+  CHECK(static_cast<std::uint8_t>(daemon_request::renew) ==
+        gateway::relay::kind_renew);
+  CHECK_FALSE(actors::daemon_request_of(0));
+  CHECK_FALSE(actors::daemon_request_of(99));
 }
 
 TEST_CASE("relay: without an API process joins are UNAVAILABLE at once") {
@@ -216,8 +238,10 @@ TEST_CASE("relay: over a bound the answer is UNAVAILABLE at once") {
   SECTION("of a message") {
     auto api = w.listen(joins);
     auto relay = w.connect(w.options({api->port()}));
-    CHECK(ask(*relay, {std::string(64 * 1024 + 1, 'x'), "", ""}).status == 413);
-    auto longest = send(*relay, {std::string(64 * 1024, 'x'), "", ""});
+    CHECK(ask(*relay, {std::string(relay::max_request_body + 1, 'x'), "", ""})
+              .status == 413);
+    auto longest =
+        send(*relay, {std::string(relay::max_request_body, 'x'), "", ""});
     joins.take().done({200, std::string(256 * 1024, 'y')});
     CHECK(get(longest).body.size() == 256 * 1024);
     auto huge = send(*relay, {"x", "", ""});

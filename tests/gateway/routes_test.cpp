@@ -2,6 +2,7 @@
 
 #include "gateway/routes.hpp"
 
+#include "base/http_date.hpp"
 #include "base/ids.hpp"
 #include "base/json.hpp"
 
@@ -22,14 +23,14 @@ class fake_api final : public actors::api_port {
   std::vector<actors::api_call> calls;
 };
 
-class fake_joins final : public actors::join_port {
+class fake_joins final : public actors::daemon_port {
  public:
-  void join(actors::join_call call,
-            std::function<void(actors::join_reply)> done) override {
+  void call(actors::daemon_call call,
+            std::function<void(actors::daemon_reply)> done) override {
     calls.push_back(std::move(call));
     done({202, R"({"protocol":1})"});
   }
-  std::vector<actors::join_call> calls;
+  std::vector<actors::daemon_call> calls;
 };
 
 http_response ask(const http_handler& handler, const std::string& method,
@@ -144,6 +145,51 @@ TEST_CASE("routes: the documents are read without a credential") {
   CHECK(api.calls.empty());
 }
 
+TEST_CASE("routes: what a path is served for is what its handler serves") {
+  fake_api api;
+  fake_joins joins;
+  auto at_api = make_api_handler(api, {});
+  auto at_daemons = make_daemon_handler(joins);
+  // A method that no handler serves: 405 names those that it does.
+  auto check = [](const http_handler& handler, const std::string& path,
+                  const std::string& methods) {
+    INFO(path);
+    auto answer = ask(handler, "PUT", path);
+    CHECK(answer.status == (methods.empty() ? 404 : 405));
+    if (!methods.empty())
+      CHECK(answer.headers.at("allow") == methods);
+  };
+  for (const std::string path :
+       {"/healthz", "/readyz", "/api/compute/.well-known/better-compute",
+        "/api/compute/asyncapi.json", "/api/compute/openapi.json",
+        "/api/compute/events/stream",
+        "/api/compute/schemas/events/node.joined.json",
+        "/api/compute/nodes/list", "/api/compute/nodes", "/api/compute", "/",
+        "/api/computenodes/list", "/v1/join", "/api/compute/nodes/list/x"})
+    check(at_api, path, api_methods(path));
+  for (const std::string path :
+       {"/healthz", "/readyz", "/v1/join", "/v1/renew", "/v1", "/metrics", "/",
+        "/api/compute/nodes/list"})
+    check(at_daemons, path, daemon_methods(path));
+  CHECK(api_methods("/metrics") == "GET, HEAD");
+  CHECK(daemon_methods("/v1/session") == "GET");
+  CHECK(api.calls.empty());
+}
+
+TEST_CASE("routes: a daemon's path says what is asked") {
+  fake_joins joins;
+  auto at_daemons = make_daemon_handler(joins);
+  CHECK(ask(at_daemons, "POST", "/v1/join").status == 202);
+  CHECK(ask(at_daemons, "POST", "/v1/renew").status == 202);
+  REQUIRE(joins.calls.size() == 2);
+  CHECK(joins.calls[0].what == actors::daemon_request::join);
+  CHECK(joins.calls[1].what == actors::daemon_request::renew);
+  CHECK_FALSE(joins.calls[1].correlation.empty());
+  for (const auto* path : {"/v1/renew/", "/v1/renewal", "/V1/renew"})
+    CHECK(ask(at_daemons, "POST", path).status == 404);
+  CHECK(joins.calls.size() == 2);
+}
+
 TEST_CASE("routes: a known path with another method is 405") {
   fake_api api;
   fake_joins joins;
@@ -166,6 +212,7 @@ TEST_CASE("routes: a known path with another method is 405") {
   check(ask(at_api, "POST", "/api/compute/events/stream"), "GET");
   check(ask(at_api, "HEAD", "/api/compute/events/stream"), "GET");
   check(ask(at_daemons, "GET", "/v1/join"), "POST");
+  check(ask(at_daemons, "GET", "/v1/renew"), "POST");
   check(ask(at_daemons, "POST", "/healthz"), "GET, HEAD");
   CHECK(api.calls.empty());
   CHECK(joins.calls.empty());
@@ -181,7 +228,10 @@ TEST_CASE("routes: health and the well-known document") {
     auto health = ask(at_api, method, "/healthz");
     CHECK(health.status == 200);
     CHECK(health.body == R"({"status":"ok"})");
-    CHECK(ask(make_daemon_handler(joins), method, "/healthz").status == 200);
+    auto dated = ask(make_daemon_handler(joins), method, "/healthz");
+    CHECK(dated.status == 200);
+    // What a machine with a wrong clock learns the time from.
+    CHECK(from_http_date(dated.headers["date"]).has_value());
     auto known = ask(at_api, method, "/api/compute/.well-known/better-compute");
     CHECK(known.status == 200);
     CHECK(known.body == well_known_document(document));
@@ -259,7 +309,7 @@ TEST_CASE("routes: other paths of the daemons' listener are NOT_FOUND") {
   fake_joins joins;
   auto handler = make_daemon_handler(joins);
   auto path = GENERATE(as<std::string>{}, "/", "/v1", "/v1/join/", "/v1/joins",
-                       "/v2/join", "/v1/renew", "//v1/join", "/v1//join",
+                       "/v2/join", "/v1/renewals", "//v1/join", "/v1//join",
                        "/api/compute/nodes/list",
                        "/api/compute/.well-known/better-compute");
   CAPTURE(path);

@@ -136,6 +136,22 @@ TEST_CASE("login: a profile's credential goes to its own URL alone",
   CHECK(other.calls() == 0);
 }
 
+TEST_CASE("login: doctor looks at the profile's API", "[ops][login]") {
+  recorder api{403, no_grant};
+  home sh{api.url()};
+  REQUIRE(sh.run_alone({"doctor"}).out.find("api: not given") !=
+          std::string::npos);
+  REQUIRE(sh.log_in(api, {"--tenant", "ten_t"}).exit_code == cli::done);
+  const auto before = api.calls();
+  auto got = sh.run_alone({"doctor"});
+  CHECK(got.exit_code == cli::refused);
+  CHECK(got.out.find(api.url() + " is not ready") != std::string::npos);
+  CHECK(api.calls() == before + 1);
+  // It asks without a credential.
+  CHECK(api.last().headers["authorization"].empty());
+  CHECK(sh.run_alone({"doctor", "--profile", "none"}).exit_code == cli::usage);
+}
+
 TEST_CASE("login: a profile for another URL gives no tenant, and says so",
           "[ops][login]") {
   recorder api{403, no_grant};

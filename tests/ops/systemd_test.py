@@ -58,7 +58,8 @@ def flags_of(sample):
 class SystemdTest(unittest.TestCase):
     def test_every_program_has_a_unit(self):
         self.assertEqual([u.name for u in UNITS],
-                         ["bcd-join.service", "better-compute-gateway.service",
+                         ["bcd-join.service", "bcd.service",
+                          "better-compute-gateway.service",
                           "better-compute-serve.service"])
 
     def test_units_are_hardened(self):
@@ -75,7 +76,7 @@ class SystemdTest(unittest.TestCase):
 
     def test_servers_tell_when_they_are_ready_and_have_time_to_stop(self):
         for path in UNITS:
-            if path.name == "bcd-join.service":
+            if path.name.startswith("bcd"):
                 continue
             with self.subTest(path.name):
                 service = Unit(path)["Service"]
@@ -83,6 +84,18 @@ class SystemdTest(unittest.TestCase):
                 self.assertEqual(service["DynamicUser"], "yes")
                 # They end by themselves within 20 s (case 180).
                 self.assertGreater(int(service["TimeoutStopSec"]), 20)
+
+    def test_the_node_is_not_restarted_when_only_a_person_can_help(self):
+        service = Unit(ROOT / "ops" / "systemd" / "bcd.service")["Service"]
+        self.assertEqual(service["Type"], "notify")
+        self.assertEqual(service["Restart"], "always")
+        # As `bcd node --help` says.
+        told = (ROOT / "daemon" / "node_command.cpp").read_text()
+        self.assertIn("RestartPreventExitStatus=" +
+                      service["RestartPreventExitStatus"] + " ", told)
+        # It ends by itself within 10 s.
+        self.assertGreater(int(service["TimeoutStopSec"]), 10)
+        self.assertEqual(service["CapabilityBoundingSet"], "")
 
     def test_no_secret_is_an_argument_or_a_variable(self):
         for path in UNITS:

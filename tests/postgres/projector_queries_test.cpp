@@ -51,12 +51,19 @@ insert into node_certs select 'serial' || i, 'node_' || lpad(i::text, 6, '0'),
   'node', 1, 'aa', i, i, null, 'der' from generate_series(1, 10000) i;
 update nodes set status = 'cordoned' where right(id, 2) = '07';
 update nodes set status = 'retired', retired_at = 1 where right(id, 1) = '3';
+update nodes set session = 'sess', session_gateway = 'gw_' || right(id, 1),
+  connected_at = 1, warn_at = joined_at where right(id, 1) <> '3';
 insert into audit select lpad(i::text, 15, '0') || '-' ||
-  lpad(i::text, 20, '0'), i, 'ten_000001', i,
-  case when i % 50 = 0 then 'alice' else 'machine' end,
+  lpad(i::text, 20, '0') || ' ten_000001', lpad(i::text, 15, '0') || '-' ||
+  lpad(i::text, 20, '0'), i, 'ten_000001', 'ten_000001', i,
+  case when i % 50 = 0 then 'alice' else 'machine' end, null, null,
   case when i % 50 = 0 then 'compute:nodes:cordon' else 'node.joined' end,
   'compute-node/node_' || lpad(i::text, 6, '0'), 'node.joined',
   'req-' || i, '{}' from generate_series(1, 10000) i;
+insert into shared_macs select 'node_' || lpad(i::text, 6, '0') || ' aa',
+  'node_' || lpad(i::text, 6, '0'), 'ten_000001', 'node_000000', 'ten_000001',
+  'aa', case when i % 2 = 0 then null else i end
+  from generate_series(1, 10000) i;
 insert into credentials select 'cred_' || lpad(i::text, 6, '0'),
   'ten_' || lpad((i % 7)::text, 6, '0'), 'x', '[]', i, null
   from generate_series(1, 5000) i;
@@ -80,6 +87,14 @@ std::vector<std::string> arguments_of(std::string_view query) {
     return {"'ten_000001'", "''", "201", "'site_000001'", "''"};
   if (query == projections::query::nodes_of_status)
     return {"'ten_000001'", "''", "201", "'cordoned'", "''", "''"};
+  if (query == projections::query::untold_shared)
+    return {"257"};
+  if (query == projections::query::nodes_to_warn)
+    return {"50", "256"};
+  if (query == projections::query::next_gateway)
+    return {"'gw_1'"};
+  if (query == projections::query::nodes_at)
+    return {"'gw_1'", "256"};
   if (query.find("from audit") != query.npos)
     return {"'ten_000001'",
             "''",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "events/journal.hpp"
+#include "events/node_sessions.hpp"
 #include "tests/events/stream_samples.hpp"
 
 #include <catch2/catch.hpp>
@@ -121,6 +122,13 @@ class history {
     append({on(stream_of(c.id), c.tenant, {events::credential::encode(r)})});
   }
 
+  /// None, or one that a few machines have.
+  std::vector<std::string> some_macs() {
+    if (random.coin())
+      return {};
+    return {"3c:ec:ef:00:00:0" + std::to_string(random.below(10))};
+  }
+
   /// As a join does: one use and one node in one batch.
   events::node::joined join(const events::join_token::created& t) {
     auto j = random.node_joined();
@@ -131,7 +139,9 @@ class history {
     j.reclaim = false;
     j.cert.generation = 1;
     j.at = time.now();
+    j.cert.not_before = time.now() - seconds{300};
     j.cert.not_after = time.now() + seconds{86'100};
+    j.claims.macs = some_macs();
     events::join_token::redeemed r{t.id, j.id, j.cert.csr_sha256};
     append({on(stream_of(t.id), t.tenant, {events::join_token::encode(r)}),
             on(stream_of(j.id), t.tenant, {events::node::encode(j)})});
@@ -180,13 +190,49 @@ class history {
     again.hardware_key_trusted = j.hardware_key_trusted;
     again.acceptance = j.acceptance;
     again.at = time.now();
+    again.cert.not_before = time.now() - seconds{300};
     again.cert.not_after = time.now() + seconds{86'100};
+    again.claims.macs = some_macs();
     return decide_on(j, events::node::join{again});
+  }
+
+  /// The machine goes on with another key.
+  bool renew(const events::node::joined& j) {
+    auto next = random.node_renewed(j);
+    next.at = time.now();
+    next.cert.not_before = time.now() - seconds{300};
+    next.cert.not_after = time.now() + seconds{86'100};
+    return decide_on(j, events::node::renew{next});
+  }
+
+  /// A session of the node at a gateway.
+  bool open_session(const events::node::joined& j, const std::string& session,
+                    const std::string& gateway = "gw_1") {
+    last_session = session;
+    return decide_on(
+        j, events::node::connect{time.now(), session, gateway, "192.0.2.1",
+                                 "0.1.0", j.cert.serial});
   }
 
   /// Something that an operator or the machine may do to its node.
   void change(const events::node::joined& j) {
-    switch (random.below(6)) {
+    switch (random.below(14)) {
+      case 12:
+      case 13:
+        return void(renew(j));
+      case 7:
+      case 8:
+        return void(open_session(j, "sess_" + random.hex(4)));
+      case 9:
+        return void(decide_on(
+            j, events::node::disconnect{time.now(), last_session,
+                                        events::node::session_end::lost}));
+      case 10:
+        return void(decide_on(
+            j, events::node::acceptance_result{time.now(), {random.hex(2)}}));
+      case 11:
+        return void(decide_on(
+            j, events::node::warn_of_expiry{j.cert.not_after - seconds{1}}));
       case 0:
         return void(decide_on(j, events::node::cordon{time.now(), "noisy"}));
       case 1:
@@ -198,6 +244,12 @@ class history {
             decide_on(j, events::node::revoke_identity{time.now(), ""}));
       case 4:
         return void(decide_on(j, events::node::suspect_clone{time.now()}));
+      case 5:
+        return void(decide_on(j, events::node::tell_shared{{random.hex()},
+                                                           random.id<node_id>(),
+                                                           j.tenant,
+                                                           false,
+                                                           time.now()}));
       default:
         return void(reclaim(j));
     }
@@ -274,6 +326,7 @@ class history {
   /// In whose name events are appended, and for which request.
   std::string actor = "system";
   std::string correlation = "req-0";
+  std::string last_session;
   sampler random{static_cast<unsigned>(Catch::rngSeed() + 1)};
   manual_clock time{at("2026-11-29T12:00:00Z")};
   std::unique_ptr<events::journal> store;

@@ -103,6 +103,81 @@ TEST_CASE("projector: a reclaim revokes what the node had") {
   }
 }
 
+TEST_CASE("projector: a node's sessions, to its end (case 67)") {
+  read_model_store f;
+  auto tenant = f.add_tenant();
+  auto site = f.add_site(tenant);
+  auto token = f.add_token(tenant, f.add_pool(tenant, site), site, 2);
+  auto j = f.join(token);
+  auto other = f.join(token);
+  auto session = [&] {
+    return f.queries()->get_node(tenant.str(), j.id.str()).value()->session;
+  };
+  CHECK_FALSE(session());
+  f.time.advance(seconds{1});
+  auto first_at = f.time.now();
+  REQUIRE(f.open_session(j, "sess_1", "gw_1"));
+  REQUIRE(session());
+  CHECK(session()->id == "sess_1");
+  CHECK(session()->gateway == "gw_1");
+  CHECK(session()->address == "192.0.2.1");
+  CHECK(session()->version == "0.1.0");
+  CHECK(session()->connected_at == first_at);
+  CHECK_FALSE(session()->disconnected_at);
+  f.time.advance(seconds{1});
+  REQUIRE(f.open_session(j, "sess_2", "gw_2"));
+  CHECK(session()->id == "sess_2");
+  CHECK(session()->gateway == "gw_2");
+  CHECK(session()->connected_at == f.time.now());
+  f.time.advance(seconds{1});
+  REQUIRE(f.decide_on(j, ev::node::disconnect{f.time.now(), "sess_2",
+                                              ev::node::session_end::lost}));
+  CHECK(session()->disconnected_at == f.time.now());
+  CHECK(session()->reason == "lost");
+  REQUIRE(f.open_session(j, "sess_3"));
+  CHECK_FALSE(session()->disconnected_at);
+  CHECK_FALSE(session()->reason);
+  REQUIRE(f.decide_on(j, ev::node::cordon{f.time.now(), ""}));
+  f.time.advance(seconds{1});
+  REQUIRE(f.decide_on(j, ev::node::retire{f.time.now(), ""}));
+  CHECK(session()->id == "sess_3");
+  CHECK(session()->disconnected_at == f.time.now());
+  CHECK(session()->reason == "cut");
+  CHECK_FALSE(
+      f.queries()->get_node(tenant.str(), other.id.str()).value()->session);
+}
+
+TEST_CASE("projector: acceptance begins, fails, and is over") {
+  read_model_store f;
+  auto tenant = f.add_tenant();
+  auto site = f.add_site(tenant);
+  auto token = f.add_token(tenant, f.add_pool(tenant, site), site, 20);
+  auto j = f.join(token);
+  while (!j.acceptance)
+    j = f.join(token);
+  auto row = [&] {
+    return *f.queries()->get_node(tenant.str(), j.id.str()).value();
+  };
+  CHECK_FALSE(row().acceptance_started_at);
+  REQUIRE(f.open_session(j, "sess_1"));
+  CHECK(row().acceptance_started_at == f.time.now());
+  f.time.advance(seconds{1});
+  REQUIRE(f.decide_on(
+      j, ev::node::acceptance_result{f.time.now(), {"burn-in", "links"}}));
+  CHECK(row().acceptance_failed_at == f.time.now());
+  CHECK(row().failed_checks == R"(["burn-in","links"])");
+  SECTION("adopted after a fix") {
+    REQUIRE(f.decide_on(j, ev::node::adopt{f.time.now()}));
+    CHECK(row().status == "adopted");
+  }
+  SECTION("reclaimed: it runs again (case 63)") {
+    REQUIRE(f.reclaim(j));
+    CHECK_FALSE(row().acceptance_started_at);
+  }
+  CHECK_FALSE(row().acceptance_failed_at);
+  CHECK_FALSE(row().failed_checks);
+}
+
 TEST_CASE("projector: what operators decide on a node") {
   read_model_store f;
   auto tenant = f.add_tenant();
@@ -149,6 +224,39 @@ TEST_CASE("projector: what operators decide on a node") {
   auto untouched = f.queries()->get_node(tenant.str(), other.id.str());
   CHECK(untouched.value()->status == "adopting");
   CHECK(untouched.value()->certificate->revoked_at == std::nullopt);
+}
+
+TEST_CASE("projector: a renewed certificate is the node's, beside the others") {
+  read_model_store f;
+  auto tenant = f.add_tenant();
+  auto site = f.add_site(tenant);
+  auto pool = f.add_pool(tenant, site);
+  auto j = f.join(f.add_token(tenant, pool, site));
+  auto other = f.join(f.add_token(tenant, pool, site));
+  f.adopt(j);
+  f.time.advance(seconds{3600});
+  REQUIRE(f.renew(j));
+  const auto state = f.node_state(j.id);
+  REQUIRE(state.certificates.size() == 2);
+  const auto& newest = state.certificates.back().cert;
+  auto q = f.queries();
+  auto node = q->get_node(tenant.str(), j.id.str());
+  REQUIRE(node.value()->certificate);
+  CHECK(node.value()->certificate->serial == newest.serial);
+  CHECK(node.value()->certificate->not_after == newest.not_after);
+  CHECK(node.value()->certificate->generation == 1);
+  CHECK(node.value()->status == "adopted");
+  CHECK(node.value()->joined_at == j.at);
+  auto certs = q->list_certificates(tenant.str(), j.id.str());
+  CHECK(certs.value().size() == 2);
+  CHECK(
+      q->get_node(tenant.str(), other.id.str()).value()->certificate->serial ==
+      other.cert.serial);
+  // All of them end with the identity.
+  REQUIRE(f.decide_on(j, ev::node::revoke_identity{f.time.now(), ""}));
+  for (const auto& c :
+       f.queries()->list_certificates(tenant.str(), j.id.str()).value())
+    CHECK(c.revoked_at == f.time.now());
 }
 
 TEST_CASE("projector: each decision has its row in the audit") {

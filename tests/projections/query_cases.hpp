@@ -278,6 +278,80 @@ TEST_CASE("queries: nodes by pool, site and status, in every combination") {
   CHECK(found > 100);
 }
 
+TEST_CASE("queries: certificates that nobody renewed, until they are told of") {
+  read_model_store f;
+  auto tenant = f.add_tenant();
+  auto site = f.add_site(tenant);
+  auto token = f.add_token(tenant, f.add_pool(tenant, site), site, 20);
+  std::vector<ev::node::joined> nodes;
+  for (int i = 0; i < 6; ++i) {
+    nodes.push_back(f.join(token));
+    f.time.advance(seconds{60});
+  }
+  auto q = f.queries();
+  auto due = [&](time_point when, int limit = 100) {
+    auto ids = q->nodes_to_warn(when, limit);
+    REQUIRE(ids);
+    return ids.value();
+  };
+  auto names = [&](std::vector<int> which) {
+    std::vector<std::string> out;
+    for (auto i : which)
+      out.push_back(nodes.at(static_cast<std::size_t>(i)).id.str());
+    return out;
+  };
+  auto warn_at = [&](int i) {
+    return ev::node::warn_from(nodes.at(static_cast<std::size_t>(i)).cert);
+  };
+  const auto last = warn_at(5);
+  CHECK(due(warn_at(0) - milliseconds{1}).empty());
+  CHECK(due(warn_at(0)) == names({0}));
+  CHECK(due(last) == names({0, 1, 2, 3, 4, 5}));
+  CHECK(due(last, 2) == names({0, 1}));
+  REQUIRE(f.decide_on(nodes[0], ev::node::warn_of_expiry{last}));
+  REQUIRE(f.decide_on(nodes[1], ev::node::revoke_identity{last, ""}));
+  REQUIRE(f.decide_on(nodes[2], ev::node::cordon{last, ""}));
+  REQUIRE(f.decide_on(nodes[2], ev::node::retire{last, ""}));
+  REQUIRE(f.reclaim(nodes[3]));
+  q = f.queries();
+  CHECK(due(last) == names({4, 5}));
+}
+
+TEST_CASE("queries: the gateways that have sessions, and whose") {
+  read_model_store f;
+  auto tenant = f.add_tenant();
+  auto site = f.add_site(tenant);
+  auto token = f.add_token(tenant, f.add_pool(tenant, site), site, 20);
+  std::vector<ev::node::joined> nodes;
+  for (int i = 0; i < 6; ++i)
+    nodes.push_back(f.join(token));
+  for (std::size_t i = 0; i < 5; ++i)
+    f.open_session(nodes[i], "sess_" + std::to_string(i),
+                   i < 3 ? "gw_b" : "gw_a");
+  f.decide_on(nodes[0], ev::node::disconnect{f.time.now(), "sess_0",
+                                             ev::node::session_end::closed});
+  f.open_session(nodes[4], "sess_9", "gw_c");
+  auto q = f.queries();
+  std::vector<std::string> gateways;
+  for (std::string after;;) {
+    auto next = q->next_gateway(after);
+    REQUIRE(next);
+    if (!next.value())
+      break;
+    after = *next.value();
+    gateways.push_back(after);
+  }
+  CHECK(gateways == std::vector<std::string>{"gw_a", "gw_b", "gw_c"});
+  auto at = [&](const char* gateway, int limit = 100) {
+    return q->nodes_at(gateway, limit).value();
+  };
+  CHECK(at("gw_a") == std::vector{nodes[3].id.str()});
+  CHECK(at("gw_c") == std::vector{nodes[4].id.str()});
+  CHECK(at("gw_b").size() == 2);
+  CHECK(at("gw_b", 1).size() == 1);
+  CHECK(at("gw_d").empty());
+}
+
 TEST_CASE("queries: the audit by everything it is asked by") {
   read_model_store f;
   f.random_history(60);

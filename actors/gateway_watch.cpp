@@ -1,0 +1,192 @@
+#include "actors/gateway_watch.hpp"
+
+#include "events/node_sessions.hpp"
+#include "events/streams.hpp"
+#include "pki/digest.hpp"
+#include "projections/queries.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/typed_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace bc::actors {
+namespace {
+
+namespace node = events::node;
+
+using node_state = shared_state<node::state>;
+
+// Nodes at a time: the rest waits for the next look.
+constexpr int at_once = 256;
+
+/// A node with a session at a gateway that is lost.
+struct left_behind {
+  std::string gateway;
+  std::string node;
+};
+using left_nodes = std::vector<left_behind>;
+
+result<bool> is_lost(events::gateway_presence& presence,
+                     const std::string& gateway) {
+  BC_TRY(silence, presence.silent_for(gateway));
+  return !silence || *silence >= gateway_silence;
+}
+
+result<left_nodes> find_left(const gateway_look& look,
+                             projections::queries& q) {
+  BC_TRYV(look.presence->seen(look.here));
+  left_nodes out;
+  if (!look.judges)
+    return out;
+  for (std::string at; out.size() < at_once;) {
+    BC_TRY(next, q.next_gateway(at));
+    if (!next)
+      break;
+    at = *next;
+    if (std::ranges::find(look.here, at) != look.here.end())
+      continue;
+    BC_TRY(lost, is_lost(*look.presence, at));
+    if (!lost)
+      continue;
+    BC_TRY(nodes, q.nodes_at(at, at_once));
+    for (auto& one : nodes)
+      out.push_back({at, std::move(one)});
+  }
+  return out;
+}
+
+/// One node after the other.
+class giving_up : public std::enable_shared_from_this<giving_up> {
+ public:
+  giving_up(std::shared_ptr<ledger> streams, gateway_look look,
+            std::function<void()> done)
+      : streams_(std::move(streams)),
+        look_(std::move(look)),
+        done_(std::move(done)) {}
+
+  void start() {
+    auto found = std::make_shared<left_nodes>();
+    streams_->query(
+        [found, look = look_](projections::queries& q) -> result<std::string> {
+          BC_TRY(left, find_left(look, q));
+          *found = std::move(left);
+          return std::string{};
+        },
+        then<std::string>([this, found](const std::string&) {
+          left_ = std::move(*found);
+          next();
+        }));
+  }
+
+ private:
+  // A fault ends this look; the next finds the same.
+  template <class T, class Step>
+  reply_to<T> then(Step step) {
+    return [self = shared_from_this(), step = std::move(step)](result<T> got) {
+      if (got)
+        return step(std::move(got).value());
+      spdlog::warn("gateways: {} {}", got.error().message, got.error().detail);
+      self->done_();
+    };
+  }
+
+  void next() {
+    if (left_.empty())
+      return done_();
+    auto one = std::move(left_.back());
+    left_.pop_back();
+    auto id = node_id::parse(one.node);
+    if (!id)
+      return next();
+    streams_->node(id.value(), then<node_state>(
+                                   [this, gateway = one.gateway](node_state s) {
+                                     end_session(*s, gateway);
+                                   }));
+  }
+
+  // No such session: the read models are behind.
+  void end_session(const node::state& s, const std::string& gateway) {
+    const auto now = streams_->now();
+    const auto* live = node::live_session(s);
+    if (live == nullptr || live->gateway != gateway ||
+        now - live->at < gateway_silence)
+      return next();
+    auto decided = decide(s, node::disconnect{now, live->session,
+                                              node::session_end::gateway_lost});
+    if (!decided || decided.value().empty())
+      return next();
+    events::batch b;
+    b.id = pki::mint<batch_id>(now);
+    b.actor = "system";
+    auto& write = b.writes.emplace_back();
+    write.stream = events::stream_of(s.node->id);
+    write.tenant = s.node->tenant.str();
+    write.expected_version = s.version;
+    for (const auto& e : decided.value())
+      write.events.push_back(node::encode(e));
+    // Rejected: the node moved on. The next look finds what is left.
+    streams_->append(std::move(b), then<events::append_outcome>(
+                                       [this](const auto&) { next(); }));
+  }
+
+  std::shared_ptr<ledger> streams_;
+  gateway_look look_;
+  std::function<void()> done_;
+  left_nodes left_;
+};
+
+using watch = gateway_watch_actor::pointer;
+
+gateway_watch_actor::behavior_type gateway_watch(
+    watch self, const gateway_watch_options& options) {
+  auto streams = std::make_shared<actor_ledger<watch>>(self, options.others);
+  const auto began = self->clock().now();
+  self->delayed_send(self, options.every, tick{});
+  return {
+      [=, here = options.here, presence = options.presence,
+       every = options.every](tick) {
+        look_after_gateways(streams,
+                            {presence, here->all(),
+                             self->clock().now() - began >= gateway_silence},
+                            [=] { self->delayed_send(self, every, tick{}); });
+      },
+      [](const continuation& c) { c.run(); },
+  };
+}
+
+}  // namespace
+
+void gateways_here::set(const std::string& gateway, bool here) {
+  std::lock_guard lock{mutex_};
+  auto& watches = watches_[gateway];
+  watches += here ? 1 : -1;
+  if (watches <= 0)
+    watches_.erase(gateway);
+}
+
+std::vector<std::string> gateways_here::all() const {
+  std::lock_guard lock{mutex_};
+  std::vector<std::string> out;
+  for (const auto& [gateway, watches] : watches_)
+    out.push_back(gateway);
+  return out;
+}
+
+void look_after_gateways(std::shared_ptr<ledger> streams, gateway_look look,
+                         std::function<void()> done) {
+  std::make_shared<giving_up>(std::move(streams), std::move(look),
+                              std::move(done))
+      ->start();
+}
+
+gateway_watch_actor spawn_gateway_watch(caf::actor_system& system,
+                                        gateway_watch_options options) {
+  return system.spawn(gateway_watch, std::move(options));
+}
+
+}  // namespace bc::actors

@@ -1,0 +1,108 @@
+#include "actors/notices.hpp"
+
+#include "events/event_names.hpp"
+#include "events/node.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+#include <variant>
+
+namespace bc::actors {
+
+namespace {
+
+namespace node = events::node;
+
+gateway_notice cut(const node_id& id) {
+  gateway_notice n;
+  n.what = gateway_notice::kind::cut;
+  n.node_id = id.str();
+  return n;
+}
+
+std::optional<gateway_notice> notice_of(const node::connected& c) {
+  if (c.supersedes.empty())
+    return std::nullopt;
+  auto n = cut(c.id);
+  n.keep = c.session;
+  n.superseded = true;
+  return n;
+}
+
+std::optional<gateway_notice> notice_of(const node::certificate_revoked& r) {
+  return cut(r.id);
+}
+
+std::optional<gateway_notice> notice_of(const node::retired& r) {
+  return cut(r.id);
+}
+
+template <class Event>
+std::optional<gateway_notice> notice_of(const Event&) {
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<gateway_notice> notice_of(const events::envelope& e) {
+  if (e.type != events::name::node_connected &&
+      e.type != events::name::certificate_revoked &&
+      e.type != events::name::node_retired)
+    return std::nullopt;
+  auto event = node::decode(e);
+  if (!event) {
+    spdlog::error("event {}: {}: gateways are not told", e.position,
+                  event.error().message);
+    return std::nullopt;
+  }
+  return std::visit([](const auto& what) { return notice_of(what); },
+                    event.value());
+}
+
+// Recursive: a watcher may end its own watch.
+struct notices::watcher {
+  std::recursive_mutex mutex;
+  hear each;  // empty once the watch is gone
+};
+
+std::shared_ptr<void> notices::watch(hear each) {
+  auto made = std::make_shared<watcher>();
+  made->each = std::move(each);
+  {
+    std::lock_guard lock{mutex_};
+    std::erase_if(watchers_, [](const auto& w) { return w.expired(); });
+    watchers_.push_back(made);
+  }
+  return {made.get(), [made](void*) {
+            std::lock_guard lock{made->mutex};
+            made->each = nullptr;
+          }};
+}
+
+std::vector<std::shared_ptr<notices::watcher>> notices::all() {
+  std::lock_guard lock{mutex_};
+  std::vector<std::shared_ptr<watcher>> out;
+  for (const auto& w : watchers_)
+    if (auto one = w.lock())
+      out.push_back(std::move(one));
+  return out;
+}
+
+void notices::hear_of(const events::envelope& e) {
+  auto n = notice_of(e);
+  if (!n)
+    return;
+  for (const auto& w : all()) {
+    std::lock_guard lock{w->mutex};
+    try {
+      // A copy: it may be taken away while it runs.
+      if (auto each = w->each)
+        each(*n);
+    } catch (const std::exception& error) {
+      spdlog::error("a gateway's watch failed: {}", error.what());
+    }
+  }
+}
+
+}  // namespace bc::actors

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "actors/ports.hpp"
+#include "events/journal.hpp"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace bc::actors {
+
+/// What gateways must hear of an event: that a session was taken over from,
+/// that a certificate or a node is over; nullopt: nothing.
+[[nodiscard]] std::optional<gateway_notice> notice_of(
+    const events::envelope& e);
+
+/// Turns the journal's events, this process's own and those it tails, into
+/// notices. Thread-safe.
+class notices final : public notice_port {
+ public:
+  [[nodiscard]] std::shared_ptr<void> watch(hear each) override;
+  /// Each event of the journal, in order. A watcher that throws is left out.
+  void hear_of(const events::envelope& e);
+
+ private:
+  struct watcher;
+  [[nodiscard]] std::vector<std::shared_ptr<watcher>> all();
+
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<watcher>> watchers_;
+};
+
+}  // namespace bc::actors

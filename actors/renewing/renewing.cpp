@@ -1,0 +1,119 @@
+#include "actors/joining/issuing.hpp"
+#include "actors/joining/machine_batch.hpp"
+#include "actors/renewing/renew_run.hpp"
+#include "base/encoding.hpp"
+#include "base/fault_point.hpp"
+#include "events/streams.hpp"
+
+#include <variant>
+
+// The decision, the one append, and what its rejection means.
+namespace bc::actors {
+
+using events::refusal_reason;
+
+namespace {
+
+constexpr int max_tries = 3;
+
+}  // namespace
+
+events::renewal renew_run::renewal() const {
+  return {*node_,
+          *presented_,
+          as_bytes(call_.client_certificate),
+          request_.client_time_ms,
+          is_own_key(*env_->keys, csr_->key),
+          decision_time()};
+}
+
+void renew_run::decide() {
+  const auto reason = events::judge(renewal());
+  if (!reason)
+    return renew();
+  if (*reason == refusal_reason::renew_identity)
+    return refuse_unknown(*reason, as_bytes(call_.client_certificate));
+  refuse(*reason);
+}
+
+void renew_run::refuse_unknown(refusal_reason reason, byte_view certificate) {
+  // What our CA never signed is no question of time.
+  if (!pki::is_signed_by(certificate, env_->keys->node_ca.certificate))
+    return refuse(reason);
+  confirming_ = reason;
+  streams_->append(confirm_node(*node_id_, node_->version, call_.correlation,
+                                decision_time()),
+                   then(&renew_run::on_confirmed));
+}
+
+void renew_run::on_confirmed(events::append_outcome outcome) {
+  if (const auto* why = std::get_if<events::rejected>(&outcome))
+    return try_again(why->time);
+  refuse(confirming_);
+}
+
+void renew_run::renew() {
+  if (hit(fault_point::renew_before_append) == fault_action::error)
+    return unavailable();
+  auto batch = plan(decision_time());
+  if (!batch)
+    return unavailable();
+  streams_->append(std::move(batch).value(), then(&renew_run::on_appended));
+}
+
+result<events::batch> renew_run::plan(time_point now) {
+  const auto& joined = *node_->node;
+  const auto& before = presented_->cert;
+  auto issued =
+      issue(*env_->keys,
+            {csr_->key, csr_sha256_, joined.site, joined.id, before.role,
+             before.statements, env_->certificate_lifetime},
+            pki::purpose::renew_response, now);
+  new_answer_ = issued.answer;
+  const auto proof = to_hex(pki::sha256(request_.pop_signature));
+  const auto spki = issued.certificate.spki_sha256;
+  BC_TRY(decided, events::node::decide(
+                      *node_, events::node::renew{
+                                  {joined.id, joined.tenant,
+                                   std::move(issued.certificate), before.serial,
+                                   now, proof, std::move(issued.answer.text),
+                                   std::move(issued.answer.signature)}}));
+  auto out = machine_batch(call_.correlation, now);
+  if (!answer_held_)
+    out.answers_free = {answer_claim()};
+  out.writes.push_back({events::stream_of(joined.id), joined.tenant.str(),
+                        node_->version, encoded(decided)});
+  // Free, not this node's own: a proof and a key are used once.
+  out.claims = {{events::node::proof_claim(proof), {}},
+                {events::node::spki_claim(spki), {}}};
+  out.valid_until = events::may_renew_until(renewal());
+  return out;
+}
+
+void renew_run::on_appended(events::append_outcome outcome) {
+  if (const auto* why = std::get_if<events::rejected>(&outcome))
+    return on_rejected(*why);
+  if (hit(fault_point::renew_after_append) == fault_action::error)
+    return unavailable();
+  give(std::move(new_answer_));
+}
+
+void renew_run::on_rejected(const events::rejected& why) {
+  using events::unmet;
+  store_time_ = why.time;
+  if (why.why == unmet::answer && why.holder)
+    return give_stored(*why.holder, &renew_run::retry);
+  if (why.why == unmet::claim)
+    if (auto reason = events::renewal_claim_refusal(why.subject))
+      return refuse(*reason);
+  try_again(why.time);
+}
+
+void renew_run::try_again(time_point store_time) {
+  store_time_ = store_time;
+  if (++tries_ == max_tries)
+    return unavailable();
+  load_node();
+}
+
+}  // namespace bc::actors

@@ -1,0 +1,354 @@
+#include "daemon/doctor.hpp"
+
+#include "base/http_date.hpp"
+#include "daemon/renewal_loop.hpp"
+#include "pki/certificate.hpp"
+#include "pki/chain.hpp"
+#include "pki/jwe.hpp"
+
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace bc::daemon {
+
+namespace {
+
+constexpr std::uint64_t room_for_renewal = 1 << 20;
+constexpr mode_t others = 077;
+constexpr mode_t writable_by_others = 022;
+constexpr int late_percent = 80;
+
+const std::string join_again =
+    "join again as root: bcd join --reset --yes, then bcd join";
+
+std::string octal(mode_t mode) {
+  std::array<char, 8> text{};
+  std::snprintf(text.data(), text.size(), "%04o",
+                static_cast<unsigned>(mode & 07777));
+  return text.data();
+}
+
+// One examination: what one check finds out, the next ones use.
+class examination {
+ public:
+  examination(const patient& p, const doctor_tools& tools)
+      : patient_(p), tools_(tools), time_(tools.now()) {}
+
+  std::vector<finding> run() {
+    if (!configuration())
+      return std::move(out_);
+    read_identity();
+    join_key();
+    files();
+    identity_check();
+    gateway();
+    clock();
+    if (look_.pair) {
+      daemon();
+      session();
+      renewal();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void say(const char* check, verdict how, std::string message,
+           std::string advice = {}) {
+    out_.push_back({check, how, std::move(message), std::move(advice)});
+  }
+
+  bool configuration() {
+    constexpr auto* check = "configuration";
+    auto loaded = load_config(patient_.config_file);
+    if (!loaded) {
+      say(check, verdict::failed, loaded.error().message,
+          "mend the file, or run the install script again");
+      return false;
+    }
+    config_ = loaded.value();
+    if (!patient_.data_dir.empty())
+      config_.data_dir = patient_.data_dir;
+    struct stat about {};
+    bool changeable = ::stat(patient_.config_file.c_str(), &about) == 0 &&
+                      (about.st_mode & writable_by_others) != 0;
+    if (changeable)
+      say(check, verdict::warning,
+          patient_.config_file.string() + " has mode " + octal(about.st_mode) +
+              ": others can change its pins",
+          "chmod 0600 " + patient_.config_file.string());
+    else
+      say(check, verdict::ok, patient_.config_file.string());
+    return true;
+  }
+
+  void read_identity() {
+    auto found = look_at_identity(config_.data_dir);
+    if (found)
+      look_ = std::move(found).value();
+    else
+      look_.why = found.error().message;
+    if (auto text = read_status(config_.data_dir))
+      if (auto read = decode_node_status(*text))
+        status_ = read.value();
+    // Of an identity that was set aside since.
+    if (status_ && (!look_.pair || status_->node_id != look_.pair->who.node_id))
+      status_.reset();
+    if (look_.pair) {
+      auto leaf =
+          pki::parse_certificate(look_.pair->who.certificate_chain.front());
+      leaf_ = {leaf.value().not_before, leaf.value().not_after};
+      if (status_ && status_->clock_offset)
+        time_ += *status_->clock_offset;
+    }
+  }
+
+  // A machine that has joined can do without.
+  void join_key() {
+    constexpr auto* check = "join-key";
+    auto wrong = look_.pair ? verdict::warning : verdict::failed;
+    std::ifstream in{config_.join_encryption_jwk, std::ios::binary};
+    auto file = config_.join_encryption_jwk.string();
+    if (!in)
+      return say(check, verdict::warning, "there is no " + file,
+                 "a join needs it, or --server URL");
+    std::string text{std::istreambuf_iterator<char>{in}, {}};
+    auto key = pki::from_jwk(text);
+    if (!key)
+      return say(check, wrong, file + " is not a P-256 public key (JWK)",
+                 "generate the install script again and rerun it");
+    if (key.value().pin() != config_.join_encryption_key_pin)
+      return say(check, wrong,
+                 "the key in " + file +
+                     " does not have the pin join_encryption_key_pin: bcd "
+                     "join fails",
+                 "after a rotation of the key, generate the install script "
+                 "again and rerun it");
+    say(check, verdict::ok, file + " has its pin");
+  }
+
+  void files() {
+    constexpr auto* check = "files";
+    struct stat about {};
+    const auto& folder = config_.data_dir;
+    if (::stat(folder.c_str(), &about) != 0) {
+      if (!look_.absent)
+        say(check, verdict::failed, "cannot look at " + folder.string(),
+            "run bcd doctor as root");
+      return;
+    }
+    std::string wrong;
+    auto judge = [&wrong](const std::filesystem::path& path,
+                          const struct stat& s) {
+      if ((s.st_mode & others) != 0)
+        wrong += (wrong.empty() ? "" : ", ") + path.string() + " has mode " +
+                 octal(s.st_mode);
+    };
+    judge(folder, about);
+    auto owner = about.st_uid;
+    for (const auto* name :
+         {"identity.json", "node.key", "node.key.next", "status.json"}) {
+      auto path = folder / name;
+      if (::lstat(path.c_str(), &about) != 0)
+        continue;
+      judge(path, about);
+      if (about.st_uid != owner)
+        wrong += (wrong.empty() ? "" : ", ") + path.string() +
+                 " belongs to another user than its folder";
+    }
+    if (wrong.empty())
+      say(check, verdict::ok, folder.string() + " is its owner's alone");
+    else
+      say(check, verdict::failed, wrong,
+          "chmod 0700 " + folder.string() +
+              " and 0600 what is in it; if "
+              "others could read node.key, revoke the identity and " +
+              join_again);
+  }
+
+  void identity_check() {
+    constexpr auto* check = "identity";
+    if (look_.absent)
+      return say(check, verdict::failed, "this machine has not joined",
+                 "bcd join --config " + patient_.config_file.string() +
+                     " < token-file");
+    if (!look_.pair)
+      return say(check, verdict::failed,
+                 "the identity does not load: " + look_.why,
+                 ::geteuid() == 0 ? join_again
+                                  : "run bcd doctor as root; if it says the "
+                                    "same: " +
+                                        join_again);
+    const auto& who = look_.pair->who;
+    if (time_ >= leaf_.not_after)
+      return say(check, verdict::failed, expired_text(leaf_.not_after),
+                 join_again);
+    if (who.site != config_.site)
+      return say(check, verdict::failed,
+                 "the identity is of another site (" + who.site + ") than " +
+                     patient_.config_file.string() + " says",
+                 "mend the configuration, or " + join_again);
+    say(check, verdict::ok, who.node_id + ", role " + who.role);
+    if (time_ < leaf_.not_before)
+      return say("certificate", verdict::warning,
+                 "by this machine's clock the certificate begins only at " +
+                     to_rfc3339(leaf_.not_before),
+                 "set the clock");
+    auto whole = leaf_.not_after - leaf_.not_before;
+    auto used = (time_ - leaf_.not_before) * 100 / whole;
+    auto message = "ends at " + to_rfc3339(leaf_.not_after) + "; " +
+                   std::to_string(used) + " % of its lifetime is over";
+    if (used >= late_percent)
+      say("certificate", verdict::warning, message,
+          "it should have been renewed by now; see the checks below");
+    else
+      say("certificate", verdict::ok, message);
+  }
+
+  void gateway() {
+    constexpr auto* check = "gateway";
+    const auto* me =
+        look_.pair && time_ < leaf_.not_after ? &*look_.pair : nullptr;
+    auto got = tools_.get(config_, "/healthz", me);
+    if (got.what == exchange::fate::lost && got.certificate_rejected) {
+      say(check, verdict::failed,
+          config_.gateway_url +
+              " does not take the node's certificate: " + got.why,
+          "if the clocks are right, the certificate is not of this "
+          "deployment, or its CA was replaced: " +
+              join_again);
+      got = tools_.get(config_, "/healthz", nullptr);
+      date_ = from_http_date(got.date);
+      return;
+    }
+    if (got.what == exchange::fate::untrusted)
+      return say(check, verdict::failed,
+                 config_.gateway_url + " fails a check: " + got.why,
+                 "is something between this machine and the gateway? After a "
+                 "rotation of the serving CA, generate the install script "
+                 "again and rerun it");
+    if (got.what != exchange::fate::answered)
+      return say(check, verdict::failed, got.why,
+                 "does the network let this machine reach the gateway, and "
+                 "does it run?");
+    date_ = from_http_date(got.date);
+    if (!pki::chain_valid_at(got.chain, date_.value_or(time_)))
+      return say(check, verdict::failed,
+                 config_.gateway_url +
+                     " has a certificate that is not valid "
+                     "now",
+                 "its operator: better-compute pki issue-gateway");
+    say(check, verdict::ok,
+        config_.gateway_url + " answers and has the pin" +
+            (me != nullptr ? ", and takes the node's certificate" : ""));
+  }
+
+  // The gateway's own clock, over its pinned connection; else what the server
+  // signed last for the running daemon.
+  void clock() {
+    constexpr auto* check = "clock";
+    std::optional<milliseconds> offset;
+    std::string by = "the gateway's clock";
+    auto machine = tools_.now();
+    if (date_)
+      offset = *date_ - machine;
+    else if (status_ && status_->clock_offset) {
+      offset = status_->clock_offset;
+      by = "the time that the server signed at " +
+           to_rfc3339(*status_->offset_learnt);
+    }
+    if (!offset)
+      return say(check, verdict::warning, "nobody tells the time",
+                 "see the check of the gateway");
+    if (*offset > tolerated_offset || *offset < -tolerated_offset)
+      return say(check, verdict::warning,
+                 clock_text(*offset, machine) + ", by " + by,
+                 "set the clock, for example by NTP; bcd goes by the server's "
+                 "time meanwhile");
+    say(check, verdict::ok, "right within a minute, by " + by);
+  }
+
+  void daemon() {
+    constexpr auto* check = "daemon";
+    running_ = tools_.daemon(config_.data_dir);
+    if (running_)
+      say(check, verdict::ok, "runs (pid " + std::to_string(*running_) + ")");
+    else
+      say(check, verdict::warning,
+          "bcd node does not run: nobody renews the certificate",
+          "systemctl enable --now bcd");
+  }
+
+  void session() {
+    constexpr auto* check = "session";
+    if (!running_ || !status_ || status_->session.empty())
+      return;
+    if (status_->session == "connected")
+      say(check, verdict::ok, "connected");
+    else
+      say(check, status_->session_refused ? verdict::failed : verdict::warning,
+          status_->session,
+          status_->session_refused ? refused_text(leaf_.not_after)
+                                   : "see the check of the gateway; bcd node "
+                                     "tries again by itself");
+  }
+
+  void renewal() {
+    constexpr auto* check = "renewal";
+    if (status_ && status_->state == renewal_state::refused)
+      return say(check, verdict::failed, "the server refuses to renew",
+                 refused_text(leaf_.not_after));
+    if (time_ >= leaf_.not_after)
+      return say(check, verdict::failed,
+                 "a certificate that expired cannot be renewed", join_again);
+    if (status_ && status_->state == renewal_state::retrying)
+      return say(
+          check, verdict::warning, "the last attempt failed: " + status_->why,
+          "it is tried again by itself; until " + to_rfc3339(leaf_.not_after) +
+              " it must have worked, or the machine has to join again");
+    struct statvfs room {};
+    if (::statvfs(config_.data_dir.c_str(), &room) == 0 &&
+        room.f_bavail * room.f_frsize < room_for_renewal)
+      return say(check, verdict::failed,
+                 "the disk of " + config_.data_dir.string() +
+                     " is full: the new key could not be written",
+                 "make room");
+    if ((room.f_flag & ST_RDONLY) != 0)
+      return say(check, verdict::failed,
+                 config_.data_dir.string() +
+                     " is mounted read-only: the new key could not be written",
+                 "mount it for writing");
+    auto when = "between " + to_rfc3339(renewal_due(leaf_, 0)) + " and " +
+                to_rfc3339(renewal_due(leaf_, 999));
+    if (status_ && status_->state == renewal_state::fine && running_)
+      when = "about " + to_rfc3339(status_->next_renewal);
+    say(check, verdict::ok,
+        (running_ ? "a new key and certificate are asked for "
+                  : "with bcd node running, a new key and certificate would "
+                    "be asked for ") +
+            when);
+  }
+
+  const patient& patient_;
+  const doctor_tools& tools_;
+  time_point time_;  // the server's as far as known
+  config config_;
+  identity_look look_;
+  lifetime leaf_;
+  std::optional<node_status> status_;
+  std::optional<time_point> date_;
+  std::optional<int> running_;
+  std::vector<finding> out_;
+};
+
+}  // namespace
+
+std::vector<finding> examine(const patient& p, const doctor_tools& tools) {
+  return examination{p, tools}.run();
+}
+
+}  // namespace bc::daemon

@@ -1,0 +1,254 @@
+#include "daemon/node.hpp"
+
+#include "daemon/renewal_loop.hpp"
+#include "daemon/waker.hpp"
+#include "pki/digest.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace bc::daemon {
+
+namespace {
+
+constexpr unsigned permille = 1'000;
+
+unsigned some_permille() {
+  auto bytes = pki::random_bytes(4);
+  unsigned value = 0;
+  for (auto b : bytes)
+    value = value << 8 | b;
+  return value % permille;
+}
+
+// What the thread of the session has to say to the thread that renews.
+class mailbox {
+ public:
+  struct signed_time {
+    time_point server;
+    clock_reading at;
+  };
+
+  explicit mailbox(waker& wake) : wake_(wake) {}
+
+  void time(time_point server) {
+    std::lock_guard lock{mutex_};
+    time_ = signed_time{server, read_clocks()};
+  }
+  void is(session_news how) {
+    {
+      std::lock_guard lock{mutex_};
+      how_ = std::move(how);
+    }
+    wake_.wake();
+  }
+  void give_to(renewal_loop& loop) {
+    std::unique_lock lock{mutex_};
+    auto time = std::exchange(time_, std::nullopt);
+    auto how = std::exchange(how_, std::nullopt);
+    lock.unlock();
+    if (time)
+      loop.learn(time->server, time->at);
+    if (how)
+      loop.session_is(*how);
+  }
+
+ private:
+  waker& wake_;
+  std::mutex mutex_;
+  std::optional<signed_time> time_;
+  std::optional<session_news> how_;
+};
+
+// One session after the other, each with the identity of the moment.
+class session_keeper {
+ public:
+  session_keeper(const config& c, const node_options& options, node_identity me,
+                 mailbox& news)
+      : config_(c), options_(options), news_(news), me_(std::move(me)) {
+    if (options_.session)
+      thread_ =
+          std::jthread{[this](const std::stop_token& stop) { run(stop); }};
+  }
+  ~session_keeper() { stop(); }
+  session_keeper(const session_keeper&) = delete;
+  session_keeper& operator=(const session_keeper&) = delete;
+
+  void stop() {
+    thread_.request_stop();
+    end_session();
+  }
+
+  // The certificate that a session began with may end before it does.
+  void use(node_identity me) {
+    std::lock_guard lock{mutex_};
+    me_ = std::move(me);
+    renewed_ = true;
+    session_.request_stop();
+    changed_.notify_all();
+  }
+
+  void learn(const server_clock& clock) {
+    std::lock_guard lock{mutex_};
+    clock_ = clock;
+  }
+
+ private:
+  void end_session() {
+    std::lock_guard lock{mutex_};
+    session_.request_stop();
+    changed_.notify_all();
+  }
+
+  void run(const std::stop_token& stop) {
+    int failures = 0;
+    while (!stop.stop_requested()) {
+      std::unique_lock lock{mutex_};
+      renewed_ = false;
+      session_ = std::stop_source{};
+      auto me = me_.clone();
+      auto token = session_.get_token();
+      lock.unlock();
+      if (stop.stop_requested())
+        return;
+      auto outcome = options_.session(config_, me, hooks(), token);
+      failures = outcome.welcomed ? 0 : failures + 1;
+      if (outcome.what == session_outcome::end::stopped)
+        continue;
+      tell(outcome);
+      auto wait = session_wait(outcome, failures, some_permille());
+      lock.lock();
+      changed_.wait_for(lock, stop, wait, [this] { return renewed_; });
+    }
+  }
+
+  session_hooks hooks() {
+    session_hooks out;
+    out.server_time = [this](time_point t) {
+      {
+        std::lock_guard lock{mutex_};
+        clock_.learn(t, read_clocks());
+      }
+      news_.time(t);
+    };
+    out.welcomed = [this](const wire::welcome&) {
+      told_.clear();
+      options_.say("connected to the gateway");
+      news_.is({"connected", true, false});
+    };
+    out.now = [this] {
+      std::lock_guard lock{mutex_};
+      return clock_.now(read_clocks());
+    };
+    return out;
+  }
+
+  // Once for each kind of trouble.
+  void tell(const session_outcome& outcome) {
+    bool refused = outcome.what == session_outcome::end::refused;
+    news_.is({outcome.why, false, refused});
+    if (std::exchange(told_, outcome.why) != outcome.why)
+      options_.say("no session with the gateway: " + outcome.why);
+  }
+
+  const config& config_;
+  const node_options& options_;
+  mailbox& news_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  node_identity me_;
+  bool renewed_ = false;
+  server_clock clock_;
+  std::stop_source session_;
+  std::string told_;  // of the session's thread
+  std::jthread thread_;
+};
+
+// The identity to run with, or the exit code.
+struct start {
+  std::optional<node_identity> me;
+  node_exit otherwise = node_exit::local;
+};
+
+start begin(const identity_store& store, const node_options& options) {
+  auto found = store.look();
+  if (!found) {
+    options.say(found.error().message);
+    return {};
+  }
+  auto& look = found.value();
+  if (look.absent) {
+    options.say(
+        "this machine has not joined; join it as root: bcd join --config FILE "
+        "< token-file");
+    return {};
+  }
+  if (!look.pair) {
+    options.say("the identity does not load: " + look.why +
+                "; join again as root: bcd join --reset --yes, then bcd join");
+    return {};
+  }
+  if (auto settled = store.settle(look); !settled) {
+    options.say(settled.error().message);
+    return {};
+  }
+  return {std::move(look.pair), node_exit::local};
+}
+
+}  // namespace
+
+node_exit run_node(const config& c, const node_options& options,
+                   std::stop_token stop) {
+  auto store = identity_store::open(c.data_dir);
+  if (!store) {
+    options.say(store.error().message);
+    return node_exit::local;
+  }
+  auto first = begin(store.value(), options);
+  if (!first.me)
+    return first.otherwise;
+  waker wake;
+  mailbox news{wake};
+  std::stop_callback woken{stop, [&wake] { wake.wake(); }};
+  options.say("runs as " + first.me->who.node_id +
+              "; the certificate expires at " +
+              to_rfc3339(first.me->who.not_after));
+  options.notify("READY=1");
+
+  session_keeper sessions{c, options, first.me->clone(), news};
+  renewal_tools tools;
+  tools.clocks = read_clocks;
+  tools.random = some_permille;
+  tools.say = options.say;
+  tools.send = options.send;
+  if (!tools.send)
+    tools.send = [&](std::string_view body, const node_identity* me) {
+      return post_to_gateway(c, "/v1/renew", body, me, stop);
+    };
+  tools.report = [&](const node_status& s) {
+    options.notify("STATUS=" + summary(s));
+    // The doctor's help only; a full disk is told when it matters.
+    (void)store.value().write_status(encode(s));
+  };
+  tools.renewed = [&](const node_identity& me) { sessions.use(me.clone()); };
+  tools.stopping = [&] { return stop.stop_requested(); };
+  renewal_loop loop{c, store.value(), std::move(*first.me), std::move(tools)};
+  loop.publish();
+  while (!stop.stop_requested()) {
+    news.give_to(loop);
+    auto rest = loop.step();
+    sessions.learn(loop.clock());
+    if (loop.status().state == renewal_state::expired) {
+      options.notify("STOPPING=1");
+      return node_exit::needs_person;
+    }
+    if (!stop.stop_requested())
+      wake.sleep(rest);
+  }
+  options.notify("STOPPING=1");
+  return node_exit::stopped;
+}
+
+}  // namespace bc::daemon

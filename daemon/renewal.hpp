@@ -1,0 +1,48 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "daemon/config.hpp"
+#include "daemon/gateway_client.hpp"
+#include "daemon/identity_store.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace bc::daemon {
+
+/// Carries a renewal to the gateway, with the identity's certificate as the
+/// client's or, when null, without one: the network, or a test.
+using renew_transport =
+    std::function<exchange(std::string_view body, const node_identity* me)>;
+
+/// What one attempt to renew came to.
+struct renewal_attempt {
+  enum class end {
+    renewed,
+    refused,      // ACCESS_DENIED, also with the clock corrected
+    untrusted,    // a pin or a check failed
+    unreachable,  // nothing was sent
+    lost,         // no whole answer
+    unavailable,  // UNAVAILABLE, or another error that may pass
+  };
+  end what = end::unreachable;
+  std::string why;                        // in words, printable
+  std::optional<node_identity> renewed;   // not yet on disk
+  std::optional<time_point> server_time;  // the newest that was signed
+  int requests = 0;                       // that were sent, or partly
+};
+
+/// Asks once for a new certificate for a new key, proving the current one
+/// (POST /v1/renew, spec: joining#renewal), and checks the answer: signature,
+/// CSR hash, key, that node, site, trust domain and role are the same, validity
+/// by the signed time. `now` is the server's time as far as known. A second
+/// request follows at once when the first is refused and the signed time shows
+/// that `now` is over 60 s off (CASES 104, 111); and, without a client
+/// certificate, when the gateway does not take ours: the refusal then carries
+/// the signed time, which says whether it expired. Writes nothing.
+[[nodiscard]] renewal_attempt attempt_renewal(
+    const config& c, const node_identity& me,
+    const std::function<time_point()>& now, const renew_transport& send);
+
+}  // namespace bc::daemon

@@ -1,0 +1,210 @@
+#include "daemon/renewal_loop.hpp"
+
+#include "pki/certificate.hpp"
+
+#include <algorithm>
+
+namespace bc::daemon {
+
+namespace {
+
+using end = renewal_attempt::end;
+
+lifetime lifetime_of(const node_identity& me) {
+  auto leaf = pki::parse_certificate(me.who.certificate_chain.front());
+  // The store loads no identity whose leaf does not parse.
+  return leaf ? lifetime{leaf.value().not_before, leaf.value().not_after}
+              : lifetime{me.who.not_after, me.who.not_after};
+}
+
+bool is_off(milliseconds offset) {
+  return offset > tolerated_offset || offset < -tolerated_offset;
+}
+
+}  // namespace
+
+std::string expired_text(time_point not_after) {
+  return "the certificate expired at " + to_rfc3339(not_after) +
+         "; join again as root: bcd join --reset --yes, then bcd join";
+}
+
+std::string refused_text(time_point not_after) {
+  return "the server refuses this node's identity: it was revoked, the node "
+         "was deleted or retired, or the machine joined again elsewhere. Its "
+         "operator reads why in security.renew.refused. If the machine is to "
+         "come back, join again as root with a new token: bcd join --reset "
+         "--yes, then bcd join. Until the certificate ends at " +
+         to_rfc3339(not_after) + " it is tried again now and then";
+}
+
+std::string clock_text(milliseconds offset, time_point machine) {
+  auto apart = std::chrono::duration_cast<seconds>(
+      offset < milliseconds{0} ? -offset : offset);
+  return "this machine's clock is " + std::to_string(apart.count()) + " s " +
+         (offset > milliseconds{0} ? "behind" : "ahead of") +
+         " the server's (here " + to_rfc3339(machine) + ", there " +
+         to_rfc3339(machine + offset) + ")";
+}
+
+renewal_loop::renewal_loop(const config& c, const identity_store& store,
+                           node_identity me, renewal_tools tools)
+    : config_(c),
+      store_(store),
+      me_(std::move(me)),
+      tools_(std::move(tools)),
+      leaf_(lifetime_of(me_)),
+      due_(renewal_due(leaf_, tools_.random())) {
+  status_.node_id = me_.who.node_id;
+  status_.not_after = leaf_.not_after;
+  status_.next_renewal = due_;
+}
+
+time_point renewal_loop::now() const {
+  return clock_.now(tools_.clocks());
+}
+
+milliseconds renewal_loop::until_attempt(const clock_reading& at) const {
+  auto now = clock_.now(at);
+  // A clock that stands before the certificate was made is wrong; the server
+  // tells the time with whatever it answers.
+  bool due = now >= due_ || (!clock_.known() && now < leaf_.not_before);
+  if (!due)
+    return due_ - now;
+  return std::max(milliseconds{0}, pacer_.next() - at.since_boot);
+}
+
+milliseconds renewal_loop::step() {
+  if (status_.state == renewal_state::expired)
+    return longest_sleep;
+  if (until_attempt(tools_.clocks()) == milliseconds{0})
+    attempt();
+  return std::min<milliseconds>(until_attempt(tools_.clocks()), longest_sleep);
+}
+
+void renewal_loop::learn(time_point server, const clock_reading& at) {
+  clock_.learn(server, at);
+  auto offset = clock_.offset();
+  status_.clock_offset = offset;
+  status_.offset_learnt = at.wall;
+  if (is_off(offset) && is_off(offset - told_offset_)) {
+    tools_.say(clock_text(offset, at.wall) +
+               "; set it, for example by NTP. Renewal goes by the server's "
+               "time");
+    told_offset_ = offset;
+  } else if (!is_off(offset) && told_offset_ != milliseconds{0}) {
+    tools_.say("this machine's clock is right again");
+    told_offset_ = milliseconds{0};
+  }
+}
+
+void renewal_loop::session_is(const session_news& news) {
+  // The gateway is back before the next attempt would have found out.
+  if (news.connected && never_reached_) {
+    pacer_.gateway_is_back();
+    never_reached_ = false;
+  }
+  if (status_.session == news.how)
+    return;
+  status_.session = news.how;
+  status_.session_refused = news.refused;
+  publish();
+}
+
+void renewal_loop::attempt() {
+  auto got = attempt_renewal(
+      config_, me_, [this] { return now(); }, tools_.send);
+  auto at = tools_.clocks();
+  if (got.server_time)
+    learn(*got.server_time, at);
+  if (!got.renewed && tools_.stopping && tools_.stopping())
+    return;
+  status_.last_attempt = clock_.now(at);
+  never_reached_ = got.what == end::unreachable || got.what == end::lost ||
+                   got.what == end::unavailable;
+  if (got.renewed)
+    accept(std::move(*got.renewed), at, got.requests);
+  else
+    failed(got, at);
+}
+
+void renewal_loop::accept(node_identity renewed, const clock_reading& at,
+                          int requests) {
+  if (auto kept = store_.renew(renewed.key, renewed.who); !kept) {
+    pacer_.failed(at.since_boot, requests, tools_.random());
+    return become(renewal_state::retrying, kept.error().message,
+                  "renewal failed: " + kept.error().message +
+                      "; the old certificate stays in use until " +
+                      to_rfc3339(leaf_.not_after));
+  }
+  me_ = std::move(renewed);
+  leaf_ = lifetime_of(me_);
+  auto now = clock_.now(at);
+  if (schedule(now))
+    pacer_.succeeded();
+  else
+    pacer_.came_late(at.since_boot, requests);
+  status_.not_after = leaf_.not_after;
+  status_.last_renewal = now;
+  status_.state = renewal_state::fine;
+  status_.why.clear();
+  tools_.say("renewed; the certificate expires at " +
+             to_rfc3339(leaf_.not_after));
+  publish();
+  if (tools_.renewed)
+    tools_.renewed(me_);
+}
+
+// A certificate that comes past its 60 % would be due at once, again and again
+// (CASES 107): what is left of it counts instead.
+bool renewal_loop::schedule(time_point now) {
+  auto random = tools_.random();
+  due_ = renewal_due(leaf_, random);
+  bool in_time = due_ > now;
+  if (!in_time) {
+    due_ = renewal_due({now, leaf_.not_after}, random);
+    if (!short_lived_told_)
+      tools_.say(
+          "the server's certificates are due for renewal as they come; "
+          "its certificate lifetime is too short");
+    short_lived_told_ = true;
+  }
+  status_.next_renewal = due_;
+  return in_time;
+}
+
+void renewal_loop::failed(const renewal_attempt& got, const clock_reading& at) {
+  pacer_.failed(at.since_boot, got.requests, tools_.random());
+  const auto expiry = leaf_.not_after;
+  if (got.what == end::refused && *got.server_time >= expiry)
+    return become(renewal_state::expired, expired_text(expiry),
+                  expired_text(expiry));
+  if (got.what == end::refused)
+    return become(renewal_state::refused, refused_text(expiry),
+                  refused_text(expiry));
+  bool over = clock_.now(at) >= expiry;
+  become(renewal_state::retrying, got.why,
+         "renewal failed: " + got.why +
+             (over ? "; by this machine's clock the certificate expired at "
+                   : "; trying again, the certificate expires at ") +
+             to_rfc3339(expiry));
+}
+
+void renewal_loop::become(renewal_state state, const std::string& why,
+                          const std::string& line) {
+  bool changed = status_.state != state;
+  bool tell = changed || status_.why != why;
+  status_.state = state;
+  status_.why = why;
+  // Once for each change: a gateway that is away for a day is one line.
+  if (changed)
+    tools_.say(line);
+  if (tell)
+    publish();
+}
+
+void renewal_loop::publish() const {
+  if (tools_.report)
+    tools_.report(status_);
+}
+
+}  // namespace bc::daemon

@@ -1,0 +1,370 @@
+// Asio 1.74 uses std::exchange without including it.
+#include "daemon/session_client.hpp"
+
+#include "daemon/command_check.hpp"
+#include "daemon/gateway_client.hpp"
+#include "daemon/gateway_tls.hpp"
+#include "daemon/printable.hpp"
+#include "pki/chain.hpp"
+#include "pki/digest.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/ssl/ssl_stream.hpp>
+#include <boost/beast/websocket/ssl.hpp>
+#include <boost/beast/websocket/stream.hpp>
+
+#include <deque>
+#include <map>
+#include <utility>
+
+namespace bc::daemon {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+namespace websocket = boost::beast::websocket;
+using tcp = asio::ip::tcp;
+using boost::system::error_code;
+using end = session_outcome::end;
+using stream = websocket::stream<beast::ssl_stream<beast::tcp_stream>, false>;
+
+constexpr const char* session_path = "/v1/session";
+// The gateway itself waits half a minute for what the server says to a hello.
+constexpr seconds welcome_timeout{45};
+// A stop is done within a second.
+constexpr milliseconds goodbye_timeout{700};
+constexpr int missed_heartbeats = 3;
+constexpr std::size_t most_results = 64;
+constexpr std::size_t nonce_size = 32;
+
+class session {
+ public:
+  session(const config& c, endpoint to, const node_identity& me,
+          const std::string& bcd_version, const session_hooks& hooks)
+      : config_(c),
+        to_(std::move(to)),
+        me_(me),
+        version_(bcd_version),
+        hooks_(hooks),
+        tls_(to_.host, c.serving_ca_spki_pin),
+        resolver_(io_),
+        pulse_(io_),
+        limit_(io_) {}
+
+  session_outcome run(const std::stop_token& stop) {
+    if (auto ec = tls_.present(me_))
+      return {end::unreachable,
+              "the node's certificate cannot be used: " + ec.message(), false};
+    ws_.emplace(io_, tls_.context());
+    std::stop_callback on_stop{
+        stop, [this] { asio::post(io_, [this] { leave(); }); }};
+    resolve();
+    io_.run();
+    return std::move(outcome_);
+  }
+
+ private:
+  beast::tcp_stream& socket() { return beast::get_lowest_layer(*ws_); }
+
+  // Getting there.
+
+  void resolve() {
+    limited(connect_timeout, "no connection in time", end::unreachable);
+    resolver_.async_resolve(
+        to_.host, to_.port,
+        [this](error_code ec, const tcp::resolver::results_type& found) {
+          if (!failed(ec, end::unreachable, "cannot connect to " + where()))
+            connect(found);
+        });
+  }
+
+  void connect(const tcp::resolver::results_type& found) {
+    socket().async_connect(found, [this](error_code ec, const auto&) {
+      if (failed(ec, end::unreachable, "cannot connect to " + where()))
+        return;
+      error_code ignored;
+      socket().socket().set_option(tcp::no_delay(true), ignored);
+      shake();
+    });
+  }
+
+  void shake() {
+    limited(connect_timeout, "no TLS handshake in time", end::unreachable);
+    tls_.name_host(ws_->next_layer().native_handle());
+    ws_->next_layer().async_handshake(
+        asio::ssl::stream_base::client, [this](error_code ec) {
+          if (ec && !tls_.chain_failed().empty())
+            return over(end::untrusted, std::string{tls_.chain_failed()});
+          if (!failed(ec, end::unreachable,
+                      "the TLS handshake with " + where() + " failed"))
+            upgrade();
+        });
+  }
+
+  void upgrade() {
+    limited(connect_timeout, "the gateway does not answer", end::lost);
+    // What the gateway sends is bounded as what it takes.
+    ws_->read_message_max(wire::max_session_frame);
+    ws_->auto_fragment(false);
+    ws_->set_option(
+        websocket::stream_base::decorator([](websocket::request_type& request) {
+          request.set(http::field::user_agent, "bcd");
+          request.set(http::field::sec_websocket_protocol,
+                      beast::string_view{wire::session_protocol.data(),
+                                         wire::session_protocol.size()});
+        }));
+    bool bracketed = to_.host.find(':') != std::string::npos;
+    auto host = bracketed ? "[" + to_.host + "]" : to_.host;
+    ws_->async_handshake(
+        answer_, to_.port == "443" ? host : host + ":" + to_.port, session_path,
+        [this](error_code ec) { on_upgraded(ec); });
+  }
+
+  void on_upgraded(error_code ec) {
+    if (ec == websocket::error::upgrade_declined)
+      return over(end_of_status(answer_.result_int()),
+                  "the gateway answered " +
+                      std::to_string(answer_.result_int()) + ": " +
+                      printable(answer_.body()));
+    if (failed(ec, end::lost, "the session could not begin"))
+      return;
+    auto chosen = answer_[http::field::sec_websocket_protocol];
+    if (std::string_view{chosen.data(), chosen.size()} !=
+        wire::session_protocol)
+      return over(end::protocol, "the gateway speaks another protocol");
+    limited(welcome_timeout, "no welcome came", end::lost);
+    nonce_ = pki::random_bytes(nonce_size);
+    write(wire::from_daemon{
+        wire::hello{version_, to_millis(hooks_.now()), nonce_}});
+    read();
+  }
+
+  // Frames.
+
+  void read() {
+    ws_->async_read(buffer_, [this](error_code ec, std::size_t) {
+      if (ec)
+        return on_unreadable(ec);
+      auto frame = wire::decode_to_daemon(
+          {static_cast<const char*>(buffer_.data().data()), buffer_.size()});
+      buffer_.clear();
+      if (!frame || !ws_->got_text())
+        say_and_end(end::protocol, "the gateway sent what is no frame of ours");
+      else if (frame.value())
+        take_frame(*frame.value());
+      if (!ended_)
+        read();
+    });
+  }
+
+  void on_unreadable(error_code ec) {
+    if (ec != websocket::error::closed)
+      return (void)failed(ec, end::lost, "the session was lost");
+    auto why = ws_->reason();
+    over(end_of_close(why.code),
+         "the gateway ended the session (" + std::to_string(why.code) +
+             "): " + printable({why.reason.data(), why.reason.size()}));
+  }
+
+  void take_frame(const wire::to_daemon& frame) {
+    const auto* welcome = std::get_if<wire::welcome>(&frame);
+    if ((welcome != nullptr) == outcome_.welcomed)
+      return say_and_end(end::protocol, "the gateway is out of step");
+    if (welcome != nullptr)
+      return take(*welcome);
+    heard();
+    if (const auto* command = std::get_if<wire::command>(&frame))
+      take(*command);
+    else if (const auto* done = std::get_if<wire::recorded>(&frame))
+      results_.erase(done->command_id);
+  }
+
+  void take(const wire::welcome& m) {
+    auto time = check_welcome(m, config_.join_signing_key_pin, nonce_);
+    if (!time)
+      return say_and_end(end::untrusted,
+                         "the welcome failed a check: " + time.error().message);
+    if (!pki::chain_valid_at(tls_.chain(), time.value()))
+      return say_and_end(end::untrusted,
+                         "the gateway's certificate is not valid at the "
+                         "server's time " +
+                             to_rfc3339(time.value()));
+    outcome_.welcomed = true;
+    every_ = seconds{m.heartbeat_seconds};
+    heard();
+    beat();
+    if (hooks_.server_time)
+      hooks_.server_time(time.value());
+    if (hooks_.welcomed)
+      hooks_.welcomed(m);
+  }
+
+  void take(const wire::command& m) {
+    auto checked = check_command(m, me_.who.command_signing_keys,
+                                 me_.who.node_id, hooks_.now());
+    // No answer to what is not genuine: the gateway would not believe it was
+    // us.
+    if (checked.failed != command_fault::none || !hooks_.command)
+      return;
+    auto result = hooks_.command(checked.body);
+    if (!result || results_.size() >= most_results)
+      return;
+    result->command_id = checked.body.command_id;
+    auto& kept = results_[result->command_id];
+    kept = *std::move(result);
+    write(wire::from_daemon{kept});
+  }
+
+  void beat() {
+    pulse_.expires_after(every_);
+    pulse_.async_wait([this](error_code ec) {
+      if (ec || ended_)
+        return;
+      write(wire::from_daemon{wire::heartbeat{++beats_}});
+      for (const auto& [id, result] : results_)
+        write(wire::from_daemon{result});
+      beat();
+    });
+  }
+
+  // Something came: the gateway lives.
+  void heard() {
+    limited(missed_heartbeats * every_, "the gateway has gone silent",
+            end::lost);
+  }
+
+  void write(const wire::from_daemon& frame) {
+    // What is resent anyway need not pile up behind a slow gateway.
+    if (ended_ || waiting_.size() > 2 * most_results)
+      return;
+    waiting_.push_back(wire::encode(frame));
+    if (waiting_.size() == 1)
+      write_next();
+  }
+
+  void write_next() {
+    ws_->text(true);
+    ws_->async_write(asio::buffer(waiting_.front()),
+                     [this](error_code ec, std::size_t) {
+                       waiting_.pop_front();
+                       if (!ended_ && !ec && !waiting_.empty())
+                         write_next();
+                     });
+  }
+
+  // Ending. The first reason counts; run() ends once no operation is left.
+
+  void leave() {
+    if (ended_)
+      return;
+    if (!ws_->is_open())
+      return over(end::stopped, "stopped");
+    say_and_end(end::stopped, "stopped");
+  }
+
+  void say_and_end(end what, std::string why) {
+    if (std::exchange(ended_, true))
+      return;
+    outcome_.what = what;
+    outcome_.why = std::move(why);
+    pulse_.cancel();
+    limit_.expires_after(goodbye_timeout);
+    limit_.async_wait([this](error_code ec) {
+      if (!ec)
+        socket().close();
+    });
+    ws_->async_close(what == end::stopped ? websocket::close_code::going_away
+                                          : websocket::close_code::policy_error,
+                     [this](error_code) {
+                       limit_.cancel();
+                       socket().close();
+                     });
+  }
+
+  void over(end what, std::string why) {
+    if (!std::exchange(ended_, true)) {
+      outcome_.what = what;
+      outcome_.why = std::move(why);
+    }
+    pulse_.cancel();
+    limit_.cancel();
+    resolver_.cancel();
+    socket().close();
+  }
+
+  /// True when it did, and the session is over with that.
+  bool failed(error_code ec, end what, const std::string& doing) {
+    if (!ec && !ended_)
+      return false;
+    if (ended_) {
+      // Perhaps after a goodbye, whose timer or answer ends the rest.
+      if (!ws_->is_open())
+        over(what, doing);
+    } else if (is_about_our_certificate(ec)) {
+      over(end::refused,
+           "the gateway did not take the node's certificate: " + ec.message());
+    } else {
+      over(what, doing + ": " + ec.message());
+    }
+    return true;
+  }
+
+  /// From now on, in place of the limit before.
+  void limited(milliseconds time, const char* why, end what) {
+    limit_.expires_after(time);
+    limit_.async_wait([this, why, what](error_code ec) {
+      if (!ec && !ended_)
+        over(what, why);
+    });
+  }
+
+  [[nodiscard]] std::string where() const { return to_.host + ":" + to_.port; }
+
+  const config& config_;
+  const endpoint to_;
+  const node_identity& me_;
+  const std::string& version_;
+  const session_hooks& hooks_;
+  asio::io_context io_;
+  pinned_tls tls_;
+  tcp::resolver resolver_;
+  asio::steady_timer pulse_;
+  asio::steady_timer limit_;
+  std::optional<stream> ws_;
+  websocket::response_type answer_;
+  beast::flat_buffer buffer_;
+  std::deque<std::string> waiting_;  // the first one is being sent
+  std::map<std::string, wire::command_result> results_;  // not yet recorded
+  bytes nonce_;
+  milliseconds every_{0};
+  std::uint64_t beats_ = 0;
+  session_outcome outcome_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+session_outcome run_session(const config& c, const node_identity& me,
+                            const std::string& bcd_version,
+                            const session_hooks& hooks, std::stop_token stop) {
+  auto to = parse_gateway_url(c.gateway_url);
+  if (!to)
+    return {end::unreachable, to.error().message, false};
+  if (stop.stop_requested())
+    return {end::stopped, "stopped", false};
+  // Asio reports by exception what it cannot set up (no memory, no descriptor).
+  try {
+    return session{c, to.value(), me, bcd_version, hooks}.run(stop);
+  } catch (const std::exception& e) {
+    return {end::lost, e.what(), false};
+  }
+}
+
+}  // namespace bc::daemon

@@ -1,0 +1,101 @@
+#include "base/encoding.hpp"
+#include "events/codec.hpp"
+#include "events/event_names.hpp"
+#include "events/node_codec.hpp"
+
+// Certificates in events, and the event of a renewal.
+namespace bc::events::node::detail {
+
+namespace {
+
+// A key stays taken while an expired certificate may still join again (7 days)
+// and a day more.
+constexpr seconds key_memory{8 * 86'400};
+constexpr seconds answer_memory{600};
+// Twice what the client's time may be off: until then the same proof would
+// pass for a new one (spec: joining#renewal).
+constexpr seconds proof_memory{120};
+
+constexpr certificate_names names{"serial", "generation"};
+
+}  // namespace
+
+claim_move take(std::string claim, std::optional<time_point> until) {
+  return {claim_move::kind::take, std::move(claim), until};
+}
+
+void claim_certificate(moves& to, const certificate& c,
+                       std::string_view subject, time_point now) {
+  const auto until = c.not_after + key_memory;
+  to.claims.push_back(take("serial:" + c.serial, until));
+  to.claims.push_back(take(spki_claim(c.spki_sha256), until));
+  to.claims.push_back(
+      take(answer_claim(subject, c.csr_sha256), now + answer_memory));
+}
+
+void put_certificate(json::writer& internal, const certificate& c) {
+  internal.field("spkiSha256", c.spki_sha256)
+      .field("notBeforeMs", to_millis(c.not_before))
+      .field("statements", c.statements)
+      .field("certificate", to_base64(c.der))
+      .field("csrSha256", c.csr_sha256);
+}
+
+result<certificate> read_certificate(const json::reader& data,
+                                     const json::reader& internal,
+                                     const certificate_names& named) {
+  BC_TRY(serial, data.text(named.serial));
+  BC_TRY(spki, internal.text("spkiSha256"));
+  BC_TRY(role, codec::one_of(data, "role", pki::parse_role));
+  BC_TRY(generation, data.integer(named.generation));
+  BC_TRY(not_before, codec::millis_of(internal, "notBeforeMs"));
+  BC_TRY(not_after, codec::time_of(data, "notAfter"));
+  BC_TRY(statements, internal.texts("statements"));
+  BC_TRY(der, internal.base64("certificate"));
+  BC_TRY(csr, internal.text("csrSha256"));
+  return certificate{serial,    spki,       role, generation, not_before,
+                     not_after, statements, der,  csr};
+}
+
+moves effect(const renewed& r) {
+  moves m;
+  claim_certificate(m, r.cert, r.id.str(), r.at);
+  m.claims.push_back(take(proof_claim(r.proof_sha256), r.at + proof_memory));
+  return m;
+}
+
+event_write write(const renewed& r) {
+  auto data = codec::object([&](json::writer& out) {
+    out.field("nodeId", r.id.str())
+        .field("serial", r.cert.serial)
+        .field("generation", r.cert.generation)
+        .field("notAfter", to_rfc3339(r.cert.not_after))
+        .field("role", pki::role_text(r.cert.role))
+        .field("previousSerial", r.previous_serial);
+  });
+  auto internal = codec::object([&](json::writer& out) {
+    out.field("tenantId", r.tenant.str()).field("renewedAtMs", to_millis(r.at));
+    put_certificate(out, r.cert);
+    out.field("proofSha256", r.proof_sha256)
+        .field("answerBody", to_base64(as_bytes(r.answer_body)))
+        .field("answerSig", to_base64(r.answer_signature));
+  });
+  return {std::string{name::certificate_renewed}, 1, std::move(data),
+          std::move(internal), effect(r)};
+}
+
+result<event> read_renewed(const json::reader& data,
+                           const json::reader& internal) {
+  BC_TRY(id, codec::id_of<node_id>(data, "nodeId"));
+  BC_TRY(previous, data.text("previousSerial"));
+  BC_TRY(cert, read_certificate(data, internal, names));
+  BC_TRY(tenant, codec::id_of<tenant_id>(internal, "tenantId"));
+  BC_TRY(at, codec::millis_of(internal, "renewedAtMs"));
+  BC_TRY(proof, internal.text("proofSha256"));
+  BC_TRY(body, internal.base64("answerBody"));
+  BC_TRY(signature, internal.base64("answerSig"));
+  return event{renewed{id, tenant, cert, previous, at, proof,
+                       std::string{as_text(body)}, signature}};
+}
+
+}  // namespace bc::events::node::detail

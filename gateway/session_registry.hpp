@@ -1,0 +1,82 @@
+#pragma once
+
+#include "actors/ports.hpp"
+#include "gateway/node_session.hpp"
+#include "gateway/session_calls.hpp"
+#include "gateway/web_socket.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace bc::gateway {
+
+struct session_options {
+  session_limits limits;
+  std::size_t max_open = 4096;
+  std::size_t max_open_per_peer = 2048;  // a whole site may be one address
+  /// WebSockets of one node: the one it has, and the next ones that may replace
+  /// it.
+  std::size_t max_per_node = 4;
+};
+
+/// The sessions of one gateway, by node: GET /v1/session comes in here, notices
+/// cut them. Any thread; the port must outlive it and its calls.
+class session_registry final
+    : public web_socket_door,
+      public node_session::owner,
+      public std::enable_shared_from_this<session_registry> {
+ public:
+  /// Admits nobody until watched(true).
+  [[nodiscard]] static std::shared_ptr<session_registry> make(
+      actors::daemon_port& port, session_options options = {});
+
+  /// What an http_server serves them with.
+  [[nodiscard]] std::shared_ptr<const web_socket_options> web_socket();
+  /// Of this run of the gateway: gw_….
+  [[nodiscard]] const std::string& gateway_id() const { return gateway_id_; }
+
+  void hear(const actors::gateway_notice& notice);
+  /// True: notices come (again); one may have been missed, so every session is
+  /// asked about. False: none come; all sessions are ended (1001).
+  void watched(bool now);
+
+  /// Nobody is admitted any more, all sessions are ended (1001).
+  void stop();
+  /// After the HTTP server stopped: waits until the join service knows that
+  /// the sessions are over; false when that took longer.
+  bool drain(milliseconds limit) { return calls_->drain(limit); }
+
+  /// WebSockets that are open.
+  [[nodiscard]] std::size_t size() const;
+
+  [[nodiscard]] result<std::shared_ptr<web_socket_user>> admit(
+      const web_socket_request& request) override;
+  void opened(std::shared_ptr<node_session> one) override;
+  void closed(const node_session& one) override;
+
+ private:
+  session_registry(actors::daemon_port& port, session_options options);
+  using sessions = std::vector<std::shared_ptr<node_session>>;
+  [[nodiscard]] sessions of(const std::string& node) const;
+  [[nodiscard]] sessions all() const;
+  void end_all(const char* reason, const char* why);
+
+  const session_options options_;
+  const std::string gateway_id_;
+  const std::shared_ptr<session_calls> calls_;
+
+  struct places {
+    std::size_t taken = 0;  // admitted, opened or not
+    sessions open;
+  };
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, places> by_node_;
+  bool watched_ = false;
+  bool stopping_ = false;
+};
+
+}  // namespace bc::gateway

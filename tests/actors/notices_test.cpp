@@ -1,0 +1,98 @@
+// What gateways hear of, and when no more (DESIGN 7; CASES 66, 67).
+#include "actors/notices.hpp"
+
+#include "tests/events/stream_samples.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace bc::test {
+namespace {
+
+namespace node = events::node;
+using actors::gateway_notice;
+using testing::at;
+using testing::fixed_id;
+
+const auto now = at("2026-11-29T12:00:00Z");
+const auto id = fixed_id<node_id>(1);
+
+events::envelope of(const node::event& e) {
+  return testing::stored(node::encode(e), "node:" + id.str());
+}
+
+node::connected connected(const std::string& supersedes) {
+  return {id, "sess_2", "gw_1", "192.0.2.1", "0.1.0", "aa", supersedes, now};
+}
+
+node::certificate_revoked revoked() {
+  return {
+      id, fixed_id<tenant_id>(2), "aa", 1, node::revocation::revoked, "", now,
+      ""};
+}
+
+}  // namespace
+
+TEST_CASE("notices: what an event tells gateways", "[actors]") {
+  auto cut = actors::notice_of(of(revoked()));
+  REQUIRE(cut);
+  CHECK(cut->what == gateway_notice::kind::cut);
+  CHECK(cut->node_id == id.str());
+  CHECK(cut->keep.empty());
+  CHECK_FALSE(cut->superseded);
+
+  auto over = actors::notice_of(of(node::retired{id, "", now, ""}));
+  REQUIRE(over);
+  CHECK(over->node_id == id.str());
+  CHECK(over->keep.empty());
+
+  auto newer = actors::notice_of(of(connected("sess_1")));
+  REQUIRE(newer);
+  CHECK(newer->what == gateway_notice::kind::cut);
+  CHECK(newer->keep == "sess_2");
+  CHECK(newer->superseded);
+
+  // A session after none ends nobody's.
+  CHECK_FALSE(actors::notice_of(of(connected(""))));
+  CHECK_FALSE(actors::notice_of(of(node::adopted{id, now})));
+  CHECK_FALSE(actors::notice_of(
+      of(node::disconnected{id, "sess_1", node::session_end::lost, now})));
+  testing::sampler random{1};
+  CHECK_FALSE(actors::notice_of(of(random.node_joined())));
+  auto damaged = of(revoked());
+  damaged.data = "{}";
+  CHECK_FALSE(actors::notice_of(damaged));
+}
+
+TEST_CASE("notices: each watcher hears, until its watch is gone", "[actors]") {
+  actors::notices n;
+  int first = 0, second = 0;
+  auto one = n.watch([&](const gateway_notice&) { ++first; });
+  auto two = n.watch([&](const gateway_notice&) { ++second; });
+  n.hear_of(of(revoked()));
+  CHECK(first == 1);
+  CHECK(second == 1);
+  one.reset();
+  n.hear_of(of(revoked()));
+  n.hear_of(of(node::adopted{id, now}));
+  CHECK(first == 1);
+  CHECK(second == 2);
+}
+
+TEST_CASE("notices: a watcher may throw, or end its own watch", "[actors]") {
+  actors::notices n;
+  std::shared_ptr<void> own;
+  int ended = 0, heard = 0;
+  own = n.watch([&](const gateway_notice&) {
+    own.reset();
+    ++ended;
+  });
+  auto bad = n.watch(
+      [](const gateway_notice&) { throw std::runtime_error{"a bad watcher"}; });
+  auto good = n.watch([&](const gateway_notice&) { ++heard; });
+  n.hear_of(of(revoked()));
+  n.hear_of(of(revoked()));
+  CHECK(ended == 1);
+  CHECK(heard == 2);
+}
+
+}  // namespace bc::test

@@ -1,0 +1,264 @@
+// CASES 69, 107, 108, 178: `bcd node` with its threads, on real clocks.
+#include "daemon/node.hpp"
+
+#include "daemon/service_notice.hpp"
+#include "daemon/waker.hpp"
+#include "tests/daemon/fake_renewals.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+
+using namespace bc;
+using namespace bc::daemon;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A daemon on the machine's clocks whose server is in the same process.
+struct world {
+  temporary_folder folder;
+  virtual_world time{system_clock{}.now()};
+  fake_renewals server{time};
+  daemon::config config = server.gateway.config(folder);
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::string> said;
+  std::vector<std::string> notices;
+  node_options options;
+  std::stop_source stop;
+
+  world() {
+    // The gateway's certificate must be good by the machine's clock.
+    server.gateway.server =
+        pki::issue_server_certificate(server.gateway.keys.serving_ca,
+                                      {"gw.example.com"}, time.server)
+            .value();
+    options.say = [this](const std::string& line) { note(said, line); };
+    options.notify = [this](const std::string& s) { note(notices, s); };
+    options.send = [this](std::string_view body, const node_identity* me) {
+      std::lock_guard lock{mutex};
+      time.server = system_clock{}.now();
+      return server.take(body, me);
+    };
+  }
+  void note(std::vector<std::string>& where, const std::string& what) {
+    {
+      std::lock_guard lock{mutex};
+      where.push_back(what);
+    }
+    changed.notify_all();
+  }
+  void join_since(milliseconds ago) {
+    time.server = system_clock{}.now() - ago;
+    auto me = server.identity();
+    auto store = identity_store::open(config.data_dir).value();
+    REQUIRE(store.keep(me.key, me.who));
+  }
+  // Until a line with this text was said.
+  void wait_for(std::vector<std::string>& where, const std::string& text) {
+    std::unique_lock lock{mutex};
+    REQUIRE(changed.wait_for(lock, seconds{60}, [&] {
+      return std::any_of(where.begin(), where.end(), [&](const auto& line) {
+        return line.find(text) != std::string::npos;
+      });
+    }));
+  }
+  node_exit run() { return run_node(config, options, stop.get_token()); }
+};
+
+}  // namespace
+
+TEST_CASE("node: renews what is due, tells the manager, stops when told") {
+  world w;
+  w.join_since(std::chrono::hours{16});
+  node_exit code{};
+  std::thread daemon{[&] { code = w.run(); }};
+  w.wait_for(w.said, "renewed; the certificate expires at");
+  w.wait_for(w.notices, "READY=1");
+  w.wait_for(w.notices, "STATUS=node_");
+  w.stop.request_stop();
+  daemon.join();
+  CHECK(code == node_exit::stopped);
+  CHECK(w.notices.back() == "STOPPING=1");
+  auto look = look_at_identity(w.config.data_dir).value();
+  REQUIRE(look.pair);
+  CHECK(look.pair->who.not_after >
+        system_clock{}.now() + std::chrono::hours{23});
+  auto status = decode_node_status(read_status(w.config.data_dir).value_or(""));
+  REQUIRE(status);
+  CHECK(status.value().state == renewal_state::fine);
+  CHECK(status.value().last_renewal);
+}
+
+TEST_CASE("node: a stop while nothing is due ends the sleep") {
+  world w;
+  w.join_since(std::chrono::hours{1});
+  std::thread daemon{[&] { CHECK(w.run() == node_exit::stopped); }};
+  w.wait_for(w.notices, "STATUS=");
+  w.stop.request_stop();
+  daemon.join();
+  CHECK(w.server.requests.empty());
+}
+
+TEST_CASE("node: the certificate is over: says so and ends (case 108)") {
+  world w;
+  w.join_since(std::chrono::hours{25});
+  CHECK(w.run() == node_exit::needs_person);
+  CHECK_THAT(w.said.back(),
+             Catch::StartsWith("the certificate expired at ") &&
+                 Catch::EndsWith("; join again as root: bcd join --reset "
+                                 "--yes, then bcd join"));
+}
+
+TEST_CASE("node: no identity, or none that loads (case 177)") {
+  world w;
+  SECTION("never joined") {
+    CHECK(w.run() == node_exit::local);
+    CHECK_THAT(w.said.back(), Catch::Contains("has not joined"));
+  }
+  SECTION("damaged") {
+    w.join_since(std::chrono::hours{1});
+    write_text(w.config.data_dir / "identity.json", "{");
+    CHECK(w.run() == node_exit::local);
+    CHECK_THAT(w.said.back(), Catch::Contains("does not load") &&
+                                  Catch::Contains("--reset --yes"));
+  }
+  CHECK(w.notices.empty());
+}
+
+TEST_CASE("node: the second daemon on one folder is turned away (case 178)") {
+  world w;
+  w.join_since(std::chrono::hours{1});
+  std::thread first{[&] { CHECK(w.run() == node_exit::stopped); }};
+  w.wait_for(w.notices, "READY=1");
+  world other;
+  other.config.data_dir = w.config.data_dir;
+  CHECK(other.run() == node_exit::local);
+  CHECK(other.said.back() ==
+        "another bcd runs (pid " + std::to_string(::getpid()) + ")");
+  // `bcd join` as well, and the token is not even asked for.
+  fake_machine machine;
+  auto outcome = run_join(w.config, machine, []() -> result<secret_bytes> {
+    FAIL("the token was asked for");
+    return secret_bytes{};
+  });
+  CHECK(outcome.exit_code == join_exit::local);
+  CHECK_THAT(outcome.message, Catch::Contains("another bcd runs (pid"));
+  w.stop.request_stop();
+  first.join();
+}
+
+TEST_CASE("node: a renewed identity takes over the session") {
+  world w;
+  w.join_since(std::chrono::hours{1});
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<time_point> sessions;  // the expiry of each one's certificate
+  w.options.session = [&](const daemon::config&, const node_identity& me,
+                          const session_hooks& hooks, std::stop_token stop) {
+    hooks.welcomed({});
+    // A machine that was asleep: the server is past the 60 % by now.
+    hooks.server_time(system_clock{}.now() + std::chrono::hours{15});
+    std::unique_lock lock{mutex};
+    sessions.push_back(me.who.not_after);
+    changed.notify_all();
+    std::condition_variable_any ended;
+    ended.wait(lock, stop, [] { return false; });
+    return session_outcome{session_outcome::end::stopped, "", true};
+  };
+  w.options.send = [&](std::string_view body, const node_identity* me) {
+    std::lock_guard lock{w.mutex};
+    w.time.server = system_clock{}.now() + std::chrono::hours{15};
+    return w.server.take(body, me);
+  };
+  std::thread daemon{[&] { CHECK(w.run() == node_exit::stopped); }};
+  {
+    std::unique_lock lock{mutex};
+    REQUIRE(changed.wait_for(lock, seconds{60},
+                             [&] { return sessions.size() >= 2; }));
+    CHECK(sessions[1] > sessions[0]);
+  }
+  w.wait_for(w.said, "connected to the gateway");
+  w.stop.request_stop();
+  daemon.join();
+}
+
+TEST_CASE(
+    "node: a session that is refused is not tried without pause "
+    "(case 69)") {
+  world w;
+  w.join_since(std::chrono::hours{1});
+  std::atomic<int> tried{0};
+  w.options.session = [&](const daemon::config&, const node_identity&,
+                          const session_hooks&, std::stop_token) {
+    ++tried;
+    return session_outcome{session_outcome::end::refused, "closed with 4403",
+                           false};
+  };
+  std::thread daemon{[&] { CHECK(w.run() == node_exit::stopped); }};
+  w.wait_for(w.said, "no session with the gateway: closed with 4403");
+  w.wait_for(w.notices, "session: closed with 4403");
+  w.stop.request_stop();
+  daemon.join();
+  CHECK(tried == 1);
+  CHECK(decode_node_status(read_status(w.config.data_dir).value())
+            .value()
+            .session_refused);
+}
+
+TEST_CASE("session wait: slow after a refusal, quick after a loss") {
+  using end = session_outcome::end;
+  for (unsigned random : {0U, 500U, 999U}) {
+    CHECK(session_wait({end::lost, "", true}, 0, random) <= seconds{1});
+    CHECK(session_wait({end::lost, "", false}, 100, random) <= seconds{300});
+    CHECK(session_wait({end::lost, "", false}, 100, random) >= seconds{150});
+    for (auto slow : {end::refused, end::superseded})
+      CHECK(session_wait({slow, "", true}, 0, random) >= seconds{60});
+  }
+}
+
+TEST_CASE("service notice: a datagram where systemd listens") {
+  temporary_folder folder;
+  auto path = (folder / "notify").string();
+  int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::copy(path.begin(), path.end(), address.sun_path);
+  REQUIRE(::bind(socket, reinterpret_cast<sockaddr*>(&address),
+                 sizeof address) == 0);
+  ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
+  notify_service("READY=1\nSTATUS=well");
+  ::setenv("NOTIFY_SOCKET", "relative", 1);
+  notify_service("READY=2");
+  ::unsetenv("NOTIFY_SOCKET");
+  notify_service("READY=3");
+  std::string got(100, '\0');
+  auto size = ::recv(socket, got.data(), got.size(), MSG_DONTWAIT);
+  REQUIRE(size > 0);
+  CHECK(got.substr(0, static_cast<std::size_t>(size)) ==
+        "READY=1\nSTATUS=well");
+  CHECK(::recv(socket, got.data(), got.size(), MSG_DONTWAIT) < 0);
+  ::close(socket);
+}
+
+TEST_CASE("waker: woken from outside, also before it sleeps (case 100)") {
+  waker w;
+  w.wake();
+  auto before = read_clocks().since_boot;
+  w.sleep(std::chrono::hours{1});
+  std::thread later{[&w] { w.wake(); }};
+  w.sleep(std::chrono::hours{1});
+  later.join();
+  CHECK(read_clocks().since_boot - before < std::chrono::hours{1});
+  // And by its own time.
+  before = read_clocks().since_boot;
+  w.sleep(milliseconds{20});
+  CHECK(read_clocks().since_boot - before >= milliseconds{19});
+}
