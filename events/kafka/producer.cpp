@@ -172,7 +172,10 @@ class rd_producer final : public producer, private client_state {
     auto fatal = rd_kafka_fatal_error(handle_.get(), why.data(), why.size());
     if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR)
       return kafka_fault(fatal, what, why.data());
-    rd_kafka_poll(handle_.get(), 0);
+    // A transaction that a refused message ended fails whatever comes next;
+    // which message it was may be on its way here still.
+    rd_kafka_poll(handle_.get(),
+                  code == RD_KAFKA_RESP_ERR__STATE ? slice_ms : 0);
     return kafka_fault(code, what, last_said());
   }
 

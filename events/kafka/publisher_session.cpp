@@ -91,6 +91,18 @@ result<published_batch> publisher_session::publish(
     std::span<const envelope> rows,
     std::span<const events::checkpoint> signed_heads,
     const keep_going& still_ours) {
+  auto done = transact(rows, signed_heads, still_ours);
+  // A broker's refusal may show while later records are still being sent: the
+  // transaction is over then, and its next call says no more than that.
+  if (!done)
+    learn_from_failure(rows);
+  return done;
+}
+
+result<published_batch> publisher_session::transact(
+    std::span<const envelope> rows,
+    std::span<const events::checkpoint> signed_heads,
+    const keep_going& still_ours) {
   published_batch out;
   bool begun = false;
   std::size_t size = 0;
@@ -147,10 +159,7 @@ result<published_batch> publisher_session::publish(
       to_record(next, options_.topics.control(), options_.transactional_id)));
   if (hit(fault_point::publisher_after_produce) == fault_action::error)
     return fail(errc::unavailable, "after producing (a test's fault)");
-  if (auto delivered = producer_->flush(go_on_); !delivered) {
-    learn_from_failure(rows);
-    return delivered.error();
-  }
+  BC_TRYV(producer_->flush(go_on_));
   if (!still_ours())
     return fail(errc::unavailable, "the lease was lost before the commit");
   BC_TRYV(producer_->commit(go_on_));

@@ -56,6 +56,10 @@ class publisher_session {
       const keep_going& still_ours);
 
  private:
+  [[nodiscard]] result<published_batch> transact(
+      std::span<const envelope> rows,
+      std::span<const events::checkpoint> signed_heads,
+      const keep_going& still_ours);
   publisher_session(const publisher_options& options, incarnations known,
                     publisher_memory& memory, const keep_going& go_on)
       : options_(options),
