@@ -1,5 +1,6 @@
 #include "actors/certificate_watch.hpp"
 
+#include "actors/look.hpp"
 #include "events/node_sessions.hpp"
 #include "events/streams.hpp"
 #include "pki/digest.hpp"
@@ -8,7 +9,6 @@
 #include <caf/actor_system.hpp>
 #include <caf/typed_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
-#include <spdlog/spdlog.h>
 
 #include <string>
 #include <utility>
@@ -46,23 +46,23 @@ class warning : public std::enable_shared_from_this<warning> {
   }
 
  private:
-  // A fault ends this look; the next finds the same.
   template <class T, class Step>
   reply_to<T> then(Step step) {
     return [self = shared_from_this(), step = std::move(step)](result<T> got) {
       if (got)
         return step(std::move(got).value());
-      spdlog::warn("certificates that expire: {} {}", got.error().message,
-                   got.error().detail);
-      self->done_();
+      if (ends_look("certificates that expire", self->about_, got.error()))
+        return self->done_();
+      self->next();
     };
   }
 
   void next() {
     if (left_.empty())
       return done_();
-    auto id = node_id::parse(left_.back());
+    about_ = std::move(left_.back());
     left_.pop_back();
+    auto id = node_id::parse(about_);
     if (!id)
       return next();
     streams_->node(id.value(),
@@ -93,6 +93,7 @@ class warning : public std::enable_shared_from_this<warning> {
   std::shared_ptr<ledger> streams_;
   std::function<void()> done_;
   std::vector<std::string> left_;
+  std::string about_;  // the node that is looked at
 };
 
 using watch = certificate_watch_actor::pointer;

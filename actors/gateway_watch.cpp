@@ -1,5 +1,6 @@
 #include "actors/gateway_watch.hpp"
 
+#include "actors/look.hpp"
 #include "events/node_sessions.hpp"
 #include "events/streams.hpp"
 #include "pki/digest.hpp"
@@ -8,7 +9,6 @@
 #include <caf/actor_system.hpp>
 #include <caf/typed_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <optional>
@@ -41,7 +41,8 @@ result<left_nodes> find_left(const gateway_look& look,
                              projections::queries& q) {
   BC_TRYV(look.presence->seen(look.here));
   left_nodes out;
-  if (!look.judges)
+  // Asked now: to be heard by the store may have taken long.
+  if (!look.judges())
     return out;
   for (std::string at; out.size() < at_once;) {
     BC_TRY(next, q.next_gateway(at));
@@ -64,7 +65,7 @@ result<left_nodes> find_left(const gateway_look& look,
 class giving_up : public std::enable_shared_from_this<giving_up> {
  public:
   giving_up(std::shared_ptr<ledger> streams, gateway_look look,
-            std::function<void()> done)
+            std::function<void(bool)> done)
       : streams_(std::move(streams)),
         look_(std::move(look)),
         done_(std::move(done)) {}
@@ -84,22 +85,23 @@ class giving_up : public std::enable_shared_from_this<giving_up> {
   }
 
  private:
-  // A fault ends this look; the next finds the same.
   template <class T, class Step>
   reply_to<T> then(Step step) {
     return [self = shared_from_this(), step = std::move(step)](result<T> got) {
       if (got)
         return step(std::move(got).value());
-      spdlog::warn("gateways: {} {}", got.error().message, got.error().detail);
-      self->done_();
+      if (ends_look("gateways", self->about_, got.error()))
+        return self->done_(false);
+      self->next();
     };
   }
 
   void next() {
     if (left_.empty())
-      return done_();
+      return done_(true);
     auto one = std::move(left_.back());
     left_.pop_back();
+    about_ = one.node;
     auto id = node_id::parse(one.node);
     if (!id)
       return next();
@@ -136,8 +138,9 @@ class giving_up : public std::enable_shared_from_this<giving_up> {
 
   std::shared_ptr<ledger> streams_;
   gateway_look look_;
-  std::function<void()> done_;
+  std::function<void(bool)> done_;
   left_nodes left_;
+  std::string about_;  // the node that is looked at
 };
 
 using watch = gateway_watch_actor::pointer;
@@ -145,15 +148,21 @@ using watch = gateway_watch_actor::pointer;
 gateway_watch_actor::behavior_type gateway_watch(
     watch self, const gateway_watch_options& options) {
   auto streams = std::make_shared<actor_ledger<watch>>(self, options.others);
-  const auto began = self->clock().now();
+  auto looks = std::make_shared<unbroken_looks>();
   self->delayed_send(self, options.every, tick{});
   return {
       [=, here = options.here, presence = options.presence,
        every = options.every](tick) {
-        look_after_gateways(streams,
-                            {presence, here->all(),
-                             self->clock().now() - began >= gateway_silence},
-                            [=] { self->delayed_send(self, every, tick{}); });
+        look_after_gateways(
+            streams,
+            {presence, here->all(),
+             [until_now = *looks] {
+               return until_now.may_judge(unbroken_looks::steady::now());
+             }},
+            [=](bool well) {
+              looks->ended(well, unbroken_looks::steady::now());
+              self->delayed_send(self, every, tick{});
+            });
       },
       [](const continuation& c) { c.run(); },
   };
@@ -177,8 +186,21 @@ std::vector<std::string> gateways_here::all() const {
   return out;
 }
 
+bool unbroken_looks::may_judge(steady::time_point now) const {
+  return since_ && now - last_ <= longest_gap &&
+         now - *since_ >= gateway_silence;
+}
+
+void unbroken_looks::ended(bool well, steady::time_point now) {
+  if (!well)
+    return since_.reset();
+  if (!since_ || now - last_ > longest_gap)
+    since_ = now;
+  last_ = now;
+}
+
 void look_after_gateways(std::shared_ptr<ledger> streams, gateway_look look,
-                         std::function<void()> done) {
+                         std::function<void(bool)> done) {
   std::make_shared<giving_up>(std::move(streams), std::move(look),
                               std::move(done))
       ->start();

@@ -3,9 +3,11 @@
 #include "actors/actor_ledger.hpp"
 #include "events/gateway_presence.hpp"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -28,21 +30,38 @@ class gateways_here {
 /// sessions it had, if they are as old.
 inline constexpr seconds gateway_silence{30};
 
+/// For how long this process's looks went well, one soon after the other. While
+/// the store is away no process can say whom it hears of; so nobody is given up
+/// before all of them had the time to, and gateways that to come back.
+class unbroken_looks {
+ public:
+  using steady = std::chrono::steady_clock;
+  /// From the end of one look to what counts as the next, at most.
+  static constexpr milliseconds longest_gap = gateway_silence / 2;
+
+  [[nodiscard]] bool may_judge(steady::time_point now) const;
+  void ended(bool well, steady::time_point now);
+
+ private:
+  std::optional<steady::time_point> since_;
+  steady::time_point last_;
+};
+
 struct gateway_look {
   events::gateway_presence* presence = nullptr;
   std::vector<std::string> here;
-  /// False: nobody is given up yet, as when this process has only begun and
-  /// gateways are on their way back to it.
-  bool judges = true;
+  /// Asked once the store has heard who is here. False: nobody is given up yet.
+  std::function<bool()> judges;
 };
 
 /// Keeps that those `here` are heard of, then ends (`node.disconnected`,
 /// gateway-lost) the sessions of gateways that are lost. Which these are comes
 /// from the read models; each node's own stream decides, at its version. A
 /// gateway that was only away has its sessions taken back when it asks
-/// (check_session). `done` runs once; what is left is for the next time.
+/// (check_session). `done` runs once, with false when the store was away; what
+/// is left is for the next time.
 void look_after_gateways(std::shared_ptr<ledger> streams, gateway_look look,
-                         std::function<void()> done);
+                         std::function<void(bool well)> done);
 
 struct gateway_watch_options {
   ledger_actors others;

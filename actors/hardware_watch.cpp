@@ -1,5 +1,6 @@
 #include "actors/hardware_watch.hpp"
 
+#include "actors/look.hpp"
 #include "events/streams.hpp"
 #include "pki/digest.hpp"
 #include "projections/queries.hpp"
@@ -8,7 +9,6 @@
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
-#include <spdlog/spdlog.h>
 
 #include <utility>
 #include <variant>
@@ -64,15 +64,14 @@ class telling : public std::enable_shared_from_this<telling> {
  private:
   using rows = std::vector<projections::shared_hardware_row>;
 
-  // A fault ends this look; the next finds the same.
   template <class T, class Step>
   reply_to<T> then(Step step) {
     return [self = shared_from_this(), step = std::move(step)](result<T> got) {
       if (got)
         return step(std::move(got).value());
-      spdlog::warn("shared hardware: {} {}", got.error().message,
-                   got.error().detail);
-      self->done_();
+      if (ends_look("shared hardware", self->about_, got.error()))
+        return self->done_();
+      self->next();
     };
   }
 
@@ -81,6 +80,7 @@ class telling : public std::enable_shared_from_this<telling> {
       return done_();
     pair_ = std::move(left_.back());
     left_.pop_back();
+    about_ = pair_.node + ' ' + pair_.other;
     auto newer = node_id::parse(pair_.node),
          elder = node_id::parse(pair_.other);
     if (!newer || !elder)
@@ -156,6 +156,7 @@ class telling : public std::enable_shared_from_this<telling> {
   std::function<void()> done_;
   rows left_;
   projections::shared_hardware_row pair_;
+  std::string about_;  // the nodes that are looked at
   node_id newer_id_, elder_id_;
   node_state newer_, elder_;
   std::vector<std::string> for_elder_, unasked_;

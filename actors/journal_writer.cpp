@@ -51,9 +51,11 @@ struct writer_state {
 
   // What was written before is nobody's news.
   bool learn_head() {
+    auto began = now();
     auto head = guarded([&] { return options.journal->head(); });
     if (head) {
       begin_after(head.value().position);
+      tell_tailed(began);
     } else {
       say_if_news(head.error().message + " " + head.error().detail);
     }
@@ -254,6 +256,8 @@ struct writer_state {
   }
 
   void tell_tailed(instant as_of) {
+    if (shared && options.on_tailed)
+      options.on_tailed(as_of);
     if (shared && registry)
       self->send(registry, tailed{as_of});
   }

@@ -14,6 +14,8 @@ enum class threading { detached, shared };
 struct writer_options {
   events::journal* journal = nullptr;  // outlives the actor
   std::function<void(const events::envelope&)> on_event;
+  /// On a shared store: all that was in it at `as_of` has been published.
+  std::function<void(instant as_of)> on_tailed = {};
   std::size_t max_group = 512;
   commit_options commit;
   /// How often a shared store is asked for what other processes wrote.

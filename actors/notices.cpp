@@ -22,8 +22,8 @@ gateway_notice cut(const node_id& id) {
 }
 
 std::optional<gateway_notice> notice_of(const node::connected& c) {
-  if (c.supersedes.empty())
-    return std::nullopt;
+  // Also after none that is known of: a gateway that was given up may have one
+  // still.
   auto n = cut(c.id);
   n.keep = c.session;
   n.superseded = true;
@@ -87,6 +87,18 @@ std::vector<std::shared_ptr<notices::watcher>> notices::all() {
     if (auto one = w.lock())
       out.push_back(std::move(one));
   return out;
+}
+
+milliseconds notices::age() const {
+  const auto as_of = as_of_.load();
+  if (as_of == nobody_else)
+    return milliseconds{0};
+  return std::chrono::duration_cast<milliseconds>(
+      steady::now().time_since_epoch() - as_of);
+}
+
+void notices::tailed(steady::time_point as_of) {
+  as_of_ = as_of.time_since_epoch();
 }
 
 void notices::hear_of(const events::envelope& e) {

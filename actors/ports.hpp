@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -84,6 +85,9 @@ class notice_port {
   /// `each` runs on any thread, must be quick, and is never called again once
   /// the returned watch is gone.
   [[nodiscard]] virtual std::shared_ptr<void> watch(hear each) = 0;
+  /// How old what it tells may be: the time since all of the journal was heard
+  /// of, 0 where no other process writes to it. Any thread.
+  [[nodiscard]] virtual std::chrono::milliseconds age() const = 0;
 };
 
 /// POST {basePath}/{group}/{method} as it came.

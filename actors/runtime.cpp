@@ -139,6 +139,13 @@ class caf_runtime final : public runtime, daemon_port, api_port {
       if (each)
         each(e);
     };
+    if (o.journal->is_shared()) {
+      // As old as can be, until the writer has read it.
+      notices_->tailed({});
+      writing.on_tailed = [told = notices_](instant as_of) {
+        told->tailed(as_of);
+      };
+    }
     writing.poll_every = o.tail_every;
     cast_.writer = spawn_journal_writer(system_, std::move(writing));
     for (int i = 0; i < reader_threads; ++i)

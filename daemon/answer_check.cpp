@@ -1,6 +1,7 @@
 #include "daemon/answer_check.hpp"
 
 #include "base/ids.hpp"
+#include "daemon/trusted_pins.hpp"
 #include "pki/spiffe.hpp"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace {
 std::optional<pki::public_key> pinned_key(const wire::join_answer& answer,
                                           const expected_answer& expected) {
   auto key = pki::public_key::from_spki(answer.signing_key);
-  if (!key || key.value().pin() != expected.signing_key_pin)
+  if (!key || !is_trusted(key.value().pin(), expected.signing_key_pins))
     return std::nullopt;
   return key.value();
 }

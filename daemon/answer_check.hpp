@@ -16,7 +16,7 @@ namespace bc::daemon {
 
 /// What the daemon knows before it reads an answer.
 struct expected_answer {
-  std::string signing_key_pin;
+  std::vector<std::string> signing_key_pins;  // any of them
   pki::sha256_digest csr_sha256;
   pki::public_key own_key;
   std::string site;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace bc::daemon {
 
@@ -27,6 +28,9 @@ struct config {
   std::filesystem::path data_dir = "/var/lib/bcd";
   /// The JoinService's encryption key; beside the config file.
   std::filesystem::path join_encryption_jwk;
+  /// Not of the file: pins that count beside the two above (trusted_pins.hpp).
+  std::vector<std::string> further_serving_ca_pins = {};
+  std::vector<std::string> further_join_signing_pins = {};
 };
 
 /// INVALID_CONFIG naming the first key whose value is wrong.

@@ -2,6 +2,7 @@
 
 #include "base/http_date.hpp"
 #include "daemon/renewal_loop.hpp"
+#include "daemon/trusted_pins.hpp"
 #include "pki/certificate.hpp"
 #include "pki/chain.hpp"
 #include "pki/jwe.hpp"
@@ -24,7 +25,8 @@ constexpr mode_t writable_by_others = 022;
 constexpr int late_percent = 80;
 
 const std::string join_again =
-    "join again as root: bcd join --reset --yes, then bcd join";
+    "join again as root: bcd join --reset --yes, then bcd join; stop the "
+    "service first: systemctl stop bcd, and systemctl restart bcd after";
 
 std::string octal(mode_t mode) {
   std::array<char, 8> text{};
@@ -37,12 +39,16 @@ std::string octal(mode_t mode) {
 class examination {
  public:
   examination(const patient& p, const doctor_tools& tools)
-      : patient_(p), tools_(tools), time_(tools.now()) {}
+      : patient_(p),
+        tools_(tools),
+        machine_time_(tools.now()),
+        time_(machine_time_) {}
 
   std::vector<finding> run() {
     if (!configuration())
       return std::move(out_);
     read_identity();
+    ask_gateway();
     join_key();
     files();
     identity_check();
@@ -99,12 +105,44 @@ class examination {
     if (status_ && (!look_.pair || status_->node_id != look_.pair->who.node_id))
       status_.reset();
     if (look_.pair) {
+      config_ = with_pins_of(std::move(config_), look_.pair->who);
       auto leaf =
           pki::parse_certificate(look_.pair->who.certificate_chain.front());
       leaf_ = {leaf.value().not_before, leaf.value().not_after};
       if (status_ && status_->clock_offset)
         time_ += *status_->clock_offset;
     }
+  }
+
+  // Before the checks that need the time: what the daemon learnt may be old,
+  // and the clock set right since.
+  void ask_gateway() {
+    const bool with_ours = look_.pair && !is_over();
+    ask(with_ours);
+    if (date_)
+      machine_time_ = time_ = *date_;
+    if (date_ && look_.pair && !with_ours && !is_over())
+      ask(true);
+  }
+
+  void ask(bool with_ours) {
+    with_ours_ = with_ours;
+    got_ = tools_.get(config_, "/healthz", with_ours ? &*look_.pair : nullptr);
+    if (got_.what == exchange::fate::lost && got_.certificate_rejected) {
+      rejected_ = got_.why;
+      with_ours_ = false;
+      got_ = tools_.get(config_, "/healthz", nullptr);
+    }
+    if (got_.what == exchange::fate::answered)
+      date_ = from_http_date(got_.date);
+  }
+
+  // Without the gateway both clocks must say so: either may be wrong.
+  [[nodiscard]] bool is_over() const {
+    return time_ >= leaf_.not_after && machine_time_ >= leaf_.not_after;
+  }
+  [[nodiscard]] bool may_be_over() const {
+    return time_ >= leaf_.not_after || machine_time_ >= leaf_.not_after;
   }
 
   // A machine that has joined can do without.
@@ -184,7 +222,7 @@ class examination {
                                     "same: " +
                                         join_again);
     const auto& who = look_.pair->who;
-    if (time_ >= leaf_.not_after)
+    if (is_over())
       return say(check, verdict::failed, expired_text(leaf_.not_after),
                  join_again);
     if (who.site != config_.site)
@@ -192,6 +230,20 @@ class examination {
                  "the identity is of another site (" + who.site + ") than " +
                      patient_.config_file.string() + " says",
                  "mend the configuration, or " + join_again);
+    if (may_be_over()) {
+      bool by_machine = machine_time_ >= leaf_.not_after;
+      return say(check, verdict::warning,
+                 who.node_id + "; by " +
+                     (by_machine ? "this machine's clock"
+                                 : "what the server signed last") +
+                     " its certificate expired at " +
+                     to_rfc3339(leaf_.not_after) + ", by " +
+                     (by_machine ? "what the server signed last"
+                                 : "this machine's clock") +
+                     " it did not",
+                 "set the clock, and see the check of the gateway, which "
+                 "would tell the time");
+    }
     say(check, verdict::ok, who.node_id + ", role " + who.role);
     if (time_ < leaf_.not_before)
       return say("certificate", verdict::warning,
@@ -211,32 +263,23 @@ class examination {
 
   void gateway() {
     constexpr auto* check = "gateway";
-    const auto* me =
-        look_.pair && time_ < leaf_.not_after ? &*look_.pair : nullptr;
-    auto got = tools_.get(config_, "/healthz", me);
-    if (got.what == exchange::fate::lost && got.certificate_rejected) {
-      say(check, verdict::failed,
-          config_.gateway_url +
-              " does not take the node's certificate: " + got.why,
-          "if the clocks are right, the certificate is not of this "
-          "deployment, or its CA was replaced: " +
-              join_again);
-      got = tools_.get(config_, "/healthz", nullptr);
-      date_ = from_http_date(got.date);
-      return;
-    }
-    if (got.what == exchange::fate::untrusted)
+    if (!rejected_.empty() && !is_over())
       return say(check, verdict::failed,
-                 config_.gateway_url + " fails a check: " + got.why,
-                 "is something between this machine and the gateway? After a "
-                 "rotation of the serving CA, generate the install script "
-                 "again and rerun it");
-    if (got.what != exchange::fate::answered)
-      return say(check, verdict::failed, got.why,
+                 config_.gateway_url +
+                     " does not take the node's certificate: " + rejected_,
+                 "if the clocks are right, the certificate is not of this "
+                 "deployment, or its CA was replaced: " +
+                     join_again);
+    if (got_.what == exchange::fate::untrusted)
+      return say(check, verdict::failed,
+                 config_.gateway_url + " fails a check: " + got_.why,
+                 "is something between this machine and the gateway? If not: " +
+                     std::string{stale_pins_advice});
+    if (got_.what != exchange::fate::answered)
+      return say(check, verdict::failed, got_.why,
                  "does the network let this machine reach the gateway, and "
                  "does it run?");
-    date_ = from_http_date(got.date);
-    if (!pki::chain_valid_at(got.chain, date_.value_or(time_)))
+    if (!pki::chain_valid_at(got_.chain, time_))
       return say(check, verdict::failed,
                  config_.gateway_url +
                      " has a certificate that is not valid "
@@ -244,7 +287,7 @@ class examination {
                  "its operator: better-compute pki issue-gateway");
     say(check, verdict::ok,
         config_.gateway_url + " answers and has the pin" +
-            (me != nullptr ? ", and takes the node's certificate" : ""));
+            (with_ours_ ? ", and takes the node's certificate" : ""));
   }
 
   // The gateway's own clock, over its pinned connection; else what the server
@@ -302,9 +345,13 @@ class examination {
     if (status_ && status_->state == renewal_state::refused)
       return say(check, verdict::failed, "the server refuses to renew",
                  refused_text(leaf_.not_after));
-    if (time_ >= leaf_.not_after)
+    if (is_over())
       return say(check, verdict::failed,
                  "a certificate that expired cannot be renewed", join_again);
+    if (may_be_over())
+      return say(check, verdict::warning,
+                 "not possible if the certificate expired",
+                 "see the check of the identity");
     if (status_ && status_->state == renewal_state::retrying)
       return say(
           check, verdict::warning, "the last attempt failed: " + status_->why,
@@ -335,11 +382,15 @@ class examination {
 
   const patient& patient_;
   const doctor_tools& tools_;
-  time_point time_;  // the server's as far as known
+  time_point machine_time_;  // the gateway's, once it told it
+  time_point time_;          // the server's as far as known
   config config_;
   identity_look look_;
   lifetime leaf_;
   std::optional<node_status> status_;
+  exchange got_;            // what the gateway answered last
+  bool with_ours_ = false;  // and it took our certificate
+  std::string rejected_;    // why it did not take it
   std::optional<time_point> date_;
   std::optional<int> running_;
   std::vector<finding> out_;

@@ -3,6 +3,7 @@
 
 #include "base/wire.hpp"
 #include "daemon/gateway_tls.hpp"
+#include "daemon/trusted_pins.hpp"
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
@@ -66,9 +67,9 @@ class call {
   call(endpoint to, std::stop_token stop)
       : to_(std::move(to)), stop_(std::move(stop)) {}
 
-  exchange pinned(const std::string& pin, const node_identity* me,
+  exchange pinned(std::vector<std::string> pins, const node_identity* me,
                   http_request request) {
-    pinned_tls tls{to_.host, pin};
+    pinned_tls tls{to_.host, std::move(pins)};
     exchange out;
     if (me != nullptr)
       if (auto ec = tls.present(*me)) {
@@ -300,7 +301,7 @@ exchange to_gateway(const config& c, http_request request,
     return out;
   }
   return guarded([&] {
-    return call{to.value(), std::move(stop)}.pinned(c.serving_ca_spki_pin, me,
+    return call{to.value(), std::move(stop)}.pinned(serving_ca_pins(c), me,
                                                     std::move(request));
   });
 }

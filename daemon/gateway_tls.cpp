@@ -25,9 +25,10 @@ bytes der_of(X509* certificate) {
 
 }  // namespace
 
-pinned_tls::pinned_tls(std::string host, std::string serving_ca_pin)
+pinned_tls::pinned_tls(std::string host,
+                       std::vector<std::string> serving_ca_pins)
     : host_(std::move(host)),
-      pin_(std::move(serving_ca_pin)),
+      pins_(std::move(serving_ca_pins)),
       tls_(asio::ssl::context::tls_client) {
   tls_.set_verify_mode(asio::ssl::verify_peer);
   SSL_CTX_set_min_proto_version(tls_.native_handle(), TLS1_3_VERSION);
@@ -41,7 +42,7 @@ int pinned_tls::judge(X509_STORE_CTX* store, void* self) {
   if (auto* presented = X509_STORE_CTX_get0_untrusted(store))
     for (int i = 0; i < sk_X509_num(presented); ++i)
       me.chain_.push_back(der_of(sk_X509_value(presented, i)));
-  me.verdict_ = pki::check_server_chain(me.chain_, me.pin_, me.host_);
+  me.verdict_ = pki::check_server_chain(me.chain_, me.pins_, me.host_);
   if (me.verdict_ == pki::chain_fault::none)
     return 1;
   X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION);

@@ -14,12 +14,12 @@
 /// How bcd speaks TLS with its gateway; included by daemon/*.cpp alone.
 namespace bc::daemon {
 
-/// TLS 1.3 with a server whose chain is the pinned serving CA's and names the
+/// TLS 1.3 with a server whose chain is a pinned serving CA's and names the
 /// host. Trust comes from the pin alone: the machine's clock and certificate
 /// stores have no say.
 class pinned_tls {
  public:
-  pinned_tls(std::string host, std::string serving_ca_pin);
+  pinned_tls(std::string host, std::vector<std::string> serving_ca_pins);
   pinned_tls(const pinned_tls&) = delete;
   pinned_tls& operator=(const pinned_tls&) = delete;
 
@@ -38,7 +38,7 @@ class pinned_tls {
   static int judge(X509_STORE_CTX* store, void* self);
 
   const std::string host_;
-  const std::string pin_;
+  const std::vector<std::string> pins_;
   std::vector<bytes> chain_;
   pki::chain_fault verdict_ = pki::chain_fault::no_chain;
   boost::asio::ssl::context tls_;

@@ -151,10 +151,26 @@ std::string encode(const identity& who) {
       .field("gatewayUrl", who.gateway_url)
       .field("notAfter", to_rfc3339(who.not_after))
       .field("certificateChain", chain)
-      .field("commandSigningKeys", keys)
-      .end_object();
+      .field("commandSigningKeys", keys);
+  if (!who.serving_ca_pins.empty())
+    out.field("servingCaPins", who.serving_ca_pins);
+  if (!who.join_signing_pins.empty())
+    out.field("joinSigningPins", who.join_signing_pins);
+  out.end_object();
   return out.str() + "\n";
 }
+
+namespace {
+
+// Absent where an older server answered last.
+result<std::vector<std::string>> pins_in(const json::reader& from,
+                                         std::string_view name) {
+  if (!from.has(name))
+    return std::vector<std::string>{};
+  return from.texts(name);
+}
+
+}  // namespace
 
 result<identity> decode_identity(std::string_view text) {
   BC_TRY(doc, json::parse_object(text));
@@ -172,6 +188,8 @@ result<identity> decode_identity(std::string_view text) {
   BC_TRY(not_after, from_rfc3339(not_after_text));
   BC_TRY(chain, from.texts("certificateChain"));
   BC_TRY(keys, from.texts("commandSigningKeys"));
+  BC_TRY(serving, pins_in(from, "servingCaPins"));
+  BC_TRY(signing, pins_in(from, "joinSigningPins"));
   for (const auto& pem : chain) {
     BC_TRY(der, pki::certificate_from_pem(pem));
     who.certificate_chain.push_back(der);
@@ -188,6 +206,8 @@ result<identity> decode_identity(std::string_view text) {
   who.role = role;
   who.gateway_url = url;
   who.not_after = not_after;
+  who.serving_ca_pins = std::move(serving);
+  who.join_signing_pins = std::move(signing);
   return who;
 }
 
@@ -254,6 +274,10 @@ result<void> identity_store::keep(const pki::private_key& key,
 
 result<void> identity_store::renew(const pki::private_key& key,
                                    const identity& who) const {
+  // node.key.next may be the only key of identity.json, after a rename that
+  // failed: it must not be written over.
+  BC_TRY(found, look_in(dir_));
+  BC_TRYV(settle(found));
   auto pem = key.pkcs8_pem();
   BC_TRYV(survive(fault_point::daemon_before_next_key));
   BC_TRYV(dir_.write(next_key_name, pem.expose()));

@@ -23,6 +23,10 @@ struct identity {
   std::vector<bytes> certificate_chain;     // DER, leaf first
   std::vector<bytes> command_signing_keys;  // DER SPKI
   time_point not_after;
+  /// The keys that the last checked answer said are trusted beside those of
+  /// the configuration, while the deployment's keys rotate or have since.
+  std::vector<std::string> serving_ca_pins = {};
+  std::vector<std::string> join_signing_pins = {};
 };
 
 /// An identity and the private key its certificate is for.
@@ -53,6 +57,7 @@ struct pending_request {
 /// identity.json and node.key in the data folder, and what comes before them.
 class identity_store {
  public:
+  /// The errors of private_dir::open().
   [[nodiscard]] static result<identity_store> open(
       const std::filesystem::path& data_dir);
 
@@ -82,6 +87,7 @@ class identity_store {
   /// Puts a renewed identity in place: writes node.key.next, then
   /// identity.json, then renames node.key.next to node.key. After a crash
   /// between any two of these the old or the new pair loads (CASES 105, 177).
+  /// Settles first what an earlier one left.
   [[nodiscard]] result<void> renew(const pki::private_key& key,
                                    const identity& who) const;
   /// Finishes the renewal that was cut short, or forgets a key whose

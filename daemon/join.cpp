@@ -67,9 +67,12 @@ class attempt {
         hardware_(hardware),
         token_(token),
         request_(request),
-        expected_{c.join_signing_key_pin, pki::sha256(request.csr),
-                  request.key.pub(),      c.site,
-                  options.role,           options.node_id},
+        expected_{{c.join_signing_key_pin},
+                  pki::sha256(request.csr),
+                  request.key.pub(),
+                  c.site,
+                  options.role,
+                  options.node_id},
         outcome_unknown_(request.from_earlier_run) {}
 
   join_outcome run() {
@@ -164,7 +167,9 @@ class attempt {
                  config_.gateway_url,
                  b.certificate_chain,
                  b.command_signing_keys,
-                 checked.not_after};
+                 checked.not_after,
+                 b.serving_ca_pins,
+                 b.join_signing_pins};
     if (auto kept = store_.keep(request_.key, who); !kept)
       return finish(join_exit::local,
                     kept.error().message +
@@ -287,7 +292,8 @@ join_outcome with_old_files(join_outcome outcome, const config& c,
   outcome.message +=
       "\nthe old files are in " + c.data_dir.string() + ", named *" + suffix;
   if (outcome.exit_code != join_exit::joined)
-    outcome.message += "; run bcd join again without --reset";
+    outcome.message +=
+        "; run bcd join again without --reset, then systemctl restart bcd";
   return outcome;
 }
 
@@ -351,6 +357,15 @@ recipient read_recipient(const config& c, const join_options& options) {
   return with_pin(key.value(), c, "in " + file);
 }
 
+// What a machine that joined answers while its `bcd node` has the folder
+// (spec: joining#troubleshooting).
+std::optional<join_outcome> joined_beside(const config& c) {
+  auto found = look_at_identity(c.data_dir);
+  if (!found || !found.value().pair)
+    return std::nullopt;
+  return joined_as(found.value().pair->who, true);
+}
+
 }  // namespace
 
 join_outcome run_join(const config& c, hardware_source& hardware,
@@ -358,6 +373,9 @@ join_outcome run_join(const config& c, hardware_source& hardware,
   if (auto checked = check(c); !checked)
     return ended(join_exit::usage, checked.error().message);
   auto store = identity_store::open(c.data_dir);
+  if (!store && store.error().code == errc::conflict && !options.reset)
+    if (auto known = joined_beside(c))
+      return *known;
   if (!store)
     return ended(join_exit::local, store.error().message);
   if (!options.reset) {

@@ -26,7 +26,8 @@ constexpr const char* join_help =
     "Without a configuration file, --server makes one: the machine takes the\n"
     "gateway from the control plane's document, and the document must have "
     "the\n"
-    "three pins. --site is the site the machine stands in.\n"
+    "three pins. --site is the site the machine stands in. With a\n"
+    "configuration file they may be given too, and must be what it says.\n"
     "  bcd join --server https://compute.example.com --site site_... \\\n"
     "    --serving-ca-pin sha256/... --join-signing-pin sha256/... \\\n"
     "    --join-encryption-pin sha256/... --token-file ./join-token\n"
@@ -37,6 +38,8 @@ constexpr const char* join_help =
     "renames identity.json, node.key, node.key.next, journal.db and what an\n"
     "unfinished join left to NAME.reset-TIME, and joins. Nothing is renamed\n"
     "unless configuration, key file, token text and hardware are in order.\n"
+    "Where bcd node runs as a service: systemctl stop bcd before, systemctl\n"
+    "restart bcd after.\n"
     "\n"
     "Exit codes:\n"
     "  0  joined, or joined already\n"
@@ -128,6 +131,28 @@ result<set_up> from_document(const join_arguments& given) {
   return set_up{machine, document};
 }
 
+// What is given twice must be the same: the command line must not be ignored.
+result<void> check_same(const join_arguments& given, const config& there) {
+  const struct {
+    const char* flag;
+    const std::string& value;
+    const char* key;
+    const std::string& configured;
+  } rows[] = {{"--site", given.site, "site", there.site},
+              {"--serving-ca-pin", given.pins.serving_ca, "serving_ca_spki_pin",
+               there.serving_ca_spki_pin},
+              {"--join-signing-pin", given.pins.join_signing,
+               "join_signing_key_pin", there.join_signing_key_pin},
+              {"--join-encryption-pin", given.pins.join_encryption,
+               "join_encryption_key_pin", there.join_encryption_key_pin}};
+  for (const auto& row : rows)
+    if (!row.value.empty() && row.value != row.configured)
+      return fail(errc::invalid_config,
+                  std::string{row.flag} + " is not the " + row.key + " of " +
+                      given.config_file + "; nothing was sent");
+  return ok();
+}
+
 result<set_up> set_up_for(const join_arguments& given) {
   std::error_code ec;
   bool is_there = std::filesystem::exists(given.config_file, ec) || ec;
@@ -137,6 +162,7 @@ result<set_up> set_up_for(const join_arguments& given) {
     out = made;
   } else {
     BC_TRY(loaded, load_config(given.config_file));
+    BC_TRYV(check_same(given, loaded));
     out.machine = loaded;
   }
   if (!given.data_dir.empty())
@@ -229,7 +255,13 @@ int join(const join_arguments& given) {
   std::fprintf(joined ? stdout : stderr, "%s\n", outcome.message.c_str());
   if (outcome.already_joined)
     std::printf(
-        "to set this identity aside and join anew: bcd join --reset --yes\n");
+        "to set this identity aside and join anew: systemctl stop bcd; bcd "
+        "join --reset --yes\n");
+  else if (joined && given.reset)
+    std::printf("to run bcd node with it: systemctl restart bcd\n");
+  // It is spent, whatever comes now.
+  if (joined && !outcome.already_joined)
+    token.joined();
   if (joined && document)
     if (auto written = write_config(machine, *document, given.config_file);
         !written)
@@ -237,8 +269,6 @@ int join(const join_arguments& given) {
                    "bcd: " + written.error().message +
                        "; run the same command again, it writes the "
                        "configuration without joining again");
-  if (joined && !outcome.already_joined)
-    token.joined();
   return static_cast<int>(outcome.exit_code);
 }
 
@@ -254,7 +284,8 @@ void add_server_options(CLI::App& to, join_arguments& given) {
                 "CA certificates (PEM) that vouch for --server, beside the "
                 "system's")
       ->type_name("FILE");
-  to.add_option("--site", given.site, "The site, with --server")
+  to.add_option("--site", given.site,
+                "The site, with --server; else as configured")
       ->type_name("SITE");
   to.add_option("--serving-ca-pin", given.pins.serving_ca,
                 "Pin of the gateways' CA, with --server")

@@ -1,6 +1,7 @@
 #include "daemon/node.hpp"
 
 #include "daemon/renewal_loop.hpp"
+#include "daemon/trusted_pins.hpp"
 #include "daemon/waker.hpp"
 #include "pki/digest.hpp"
 
@@ -188,7 +189,7 @@ start begin(const identity_store& store, const node_options& options) {
   if (!look.pair) {
     options.say("the identity does not load: " + look.why +
                 "; join again as root: bcd join --reset --yes, then bcd join");
-    return {};
+    return {std::nullopt, node_exit::needs_person};
   }
   if (auto settled = store.settle(look); !settled) {
     options.say(settled.error().message);
@@ -218,6 +219,7 @@ node_exit run_node(const config& c, const node_options& options,
   options.notify("READY=1");
 
   session_keeper sessions{c, options, first.me->clone(), news};
+  auto trusting = with_pins_of(c, first.me->who);
   renewal_tools tools;
   tools.clocks = read_clocks;
   tools.random = some_permille;
@@ -225,14 +227,17 @@ node_exit run_node(const config& c, const node_options& options,
   tools.send = options.send;
   if (!tools.send)
     tools.send = [&](std::string_view body, const node_identity* me) {
-      return post_to_gateway(c, "/v1/renew", body, me, stop);
+      return post_to_gateway(trusting, "/v1/renew", body, me, stop);
     };
   tools.report = [&](const node_status& s) {
     options.notify("STATUS=" + summary(s));
     // The doctor's help only; a full disk is told when it matters.
     (void)store.value().write_status(encode(s));
   };
-  tools.renewed = [&](const node_identity& me) { sessions.use(me.clone()); };
+  tools.renewed = [&](const node_identity& me) {
+    trusting = with_pins_of(c, me.who);
+    sessions.use(me.clone());
+  };
   tools.stopping = [&] { return stop.stop_requested(); };
   renewal_loop loop{c, store.value(), std::move(*first.me), std::move(tools)};
   loop.publish();

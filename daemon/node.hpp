@@ -14,8 +14,8 @@ namespace bc::daemon {
 enum class node_exit {
   stopped = 0,       // asked to
   usage = 2,         // arguments or configuration
-  local = 7,         // data folder, another bcd, no identity that loads
-  needs_person = 9,  // the certificate is over: join again
+  local = 7,         // data folder, another bcd, not joined: may pass by itself
+  needs_person = 9,  // the certificate is over, or the identity damaged
 };
 
 using session_runner =

@@ -30,10 +30,11 @@ constexpr const char* node_help =
     "Exit codes:\n"
     "  0  asked to stop\n"
     "  2  wrong arguments or configuration\n"
-    "  7  the data folder, another bcd, or no identity that loads\n"
-    "  9  the certificate expired: join again as root\n"
-    "After 2, 7 and 9 a restart changes nothing until somebody acts:\n"
-    "RestartPreventExitStatus=2 7 9 in a unit of systemd.";
+    "  7  the data folder, another bcd, or not joined: may pass by itself\n"
+    "  9  the certificate expired, or the identity does not load: join again\n"
+    "     as root, then systemctl restart bcd\n"
+    "After 2 and 9 a restart changes nothing until somebody acts:\n"
+    "RestartPreventExitStatus=2 9 in a unit of systemd.";
 
 struct node_arguments {
   std::string config_file = default_config_file;

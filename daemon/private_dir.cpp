@@ -75,10 +75,13 @@ result<int> take_lock(int dir) {
   if (!lock)
     return bad(std::string{"cannot open bcd.lock: "} + std::strerror(errno));
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
-    return bad("another bcd runs (pid " + holder_of(lock.get()) + ")");
+    return fail(errc::conflict,
+                "another bcd runs (pid " + holder_of(lock.get()) +
+                    "); stop the service first: systemctl stop bcd");
+  // For people alone; on a full disk it cannot be written.
   auto pid = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(lock.get(), 0) != 0 || !write_all(lock.get(), as_bytes(pid)))
-    return bad(std::string{"cannot write bcd.lock: "} + std::strerror(errno));
+  if (::ftruncate(lock.get(), 0) == 0)
+    (void)write_all(lock.get(), as_bytes(pid));
   return lock.release();
 }
 

@@ -17,7 +17,8 @@ namespace bc::daemon {
 class private_dir {
  public:
   /// Makes the folder when it is missing. INVALID_STATE for one that others
-  /// can enter or that is not ours, and "another bcd runs (pid N)".
+  /// can enter or that is not ours; CONFLICT "another bcd runs (pid N); stop
+  /// the service first: …".
   [[nodiscard]] static result<private_dir> open(
       const std::filesystem::path& path);
 

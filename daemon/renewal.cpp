@@ -4,6 +4,7 @@
 #include "daemon/answer_check.hpp"
 #include "daemon/printable.hpp"
 #include "daemon/renewal_plan.hpp"
+#include "daemon/trusted_pins.hpp"
 #include "pki/chain.hpp"
 #include "pki/csr.hpp"
 #include "pki/signature.hpp"
@@ -25,7 +26,7 @@ class attempt {
         key_(pki::private_key::generate()),
         csr_(pki::build_csr(key_)),
         expected_{
-            c.join_signing_key_pin,
+            join_signing_pins(with_pins_of(c, me.who)),
             pki::sha256(csr_),
             key_.pub(),
             me.who.site,
@@ -82,9 +83,9 @@ class attempt {
       case exchange::fate::unreachable:
         return ended(end::unreachable, got.why);
       case exchange::fate::untrusted:
-        return ended(
-            end::untrusted,
-            "the gateway's certificate chain failed a check: " + got.why);
+        return ended(end::untrusted,
+                     "the gateway's certificate chain failed a check: " +
+                         got.why + "; " + std::string{stale_pins_advice});
       case exchange::fate::lost:
         return ended(end::lost, rejected_.empty() ? got.why : rejected_);
       case exchange::fate::answered:
@@ -106,7 +107,8 @@ class attempt {
     if (a.time || must_be_signed) {
       auto checked = check_signed_time(a, expected_);
       if (!checked)
-        return ended(end::untrusted, check_failed("signature"));
+        return ended(end::untrusted, check_failed("signature") + "; " +
+                                         std::string{stale_pins_advice});
       if (!pki::chain_valid_at(got.chain, checked.value()))
         return ended(end::untrusted,
                      "the gateway's certificate is not valid at the server's "
@@ -139,7 +141,8 @@ class attempt {
     const auto& b = checked.body;
     out_.renewed = node_identity{
         {b.node_id, b.site_id, b.trust_domain, b.role, config_.gateway_url,
-         b.certificate_chain, b.command_signing_keys, checked.not_after},
+         b.certificate_chain, b.command_signing_keys, checked.not_after,
+         b.serving_ca_pins, b.join_signing_pins},
         key_.clone()};
     ended(end::renewed, {});
   }

@@ -32,8 +32,9 @@ std::string refused_text(time_point not_after) {
   return "the server refuses this node's identity: it was revoked, the node "
          "was deleted or retired, or the machine joined again elsewhere. Its "
          "operator reads why in security.renew.refused. If the machine is to "
-         "come back, join again as root with a new token: bcd join --reset "
-         "--yes, then bcd join. Until the certificate ends at " +
+         "come back, stop the service first (systemctl stop bcd) and join "
+         "again as root with a new token: bcd join --reset --yes, then bcd "
+         "join; then systemctl restart bcd. Until the certificate ends at " +
          to_rfc3339(not_after) + " it is tried again now and then";
 }
 
@@ -119,8 +120,7 @@ void renewal_loop::attempt() {
   if (!got.renewed && tools_.stopping && tools_.stopping())
     return;
   status_.last_attempt = clock_.now(at);
-  never_reached_ = got.what == end::unreachable || got.what == end::lost ||
-                   got.what == end::unavailable;
+  never_reached_ = got.what == end::unreachable;
   if (got.renewed)
     accept(std::move(*got.renewed), at, got.requests);
   else

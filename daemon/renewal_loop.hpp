@@ -74,7 +74,7 @@ class renewal_loop {
   server_clock clock_;
   attempt_pacer pacer_;
   node_status status_;
-  bool never_reached_ = false;  // the last attempt did not reach a service
+  bool never_reached_ = false;  // the last attempt did not reach a gateway
   bool short_lived_told_ = false;
   milliseconds told_offset_{0};
 };

@@ -67,6 +67,7 @@ void attempt_pacer::failed(milliseconds since_boot, int requests,
 }
 
 void attempt_pacer::succeeded() noexcept {
+  requests_.clear();
   gateway_is_back();
 }
 
@@ -77,7 +78,6 @@ void attempt_pacer::came_late(milliseconds since_boot, int requests) {
 }
 
 void attempt_pacer::gateway_is_back() noexcept {
-  requests_.clear();
   after_back_off_ = milliseconds{0};
   failures_ = 0;
 }

@@ -62,8 +62,8 @@ class attempt_pacer {
   void succeeded() noexcept;
   /// A certificate came, and was due for renewal as it came.
   void came_late(milliseconds since_boot, int requests);
-  /// The gateway, which the last attempts did not reach, is back: they are
-  /// forgotten, as they cost nobody anything.
+  /// The gateway, which the last attempt did not reach, is back: the wait is
+  /// over. Requests that were sent stay counted.
   void gateway_is_back() noexcept;
 
  private:

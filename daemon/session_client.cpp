@@ -5,6 +5,7 @@
 #include "daemon/gateway_client.hpp"
 #include "daemon/gateway_tls.hpp"
 #include "daemon/printable.hpp"
+#include "daemon/trusted_pins.hpp"
 #include "pki/chain.hpp"
 #include "pki/digest.hpp"
 
@@ -48,12 +49,12 @@ class session {
  public:
   session(const config& c, endpoint to, const node_identity& me,
           const std::string& bcd_version, const session_hooks& hooks)
-      : config_(c),
+      : signing_pins_(join_signing_pins(with_pins_of(c, me.who))),
         to_(std::move(to)),
         me_(me),
         version_(bcd_version),
         hooks_(hooks),
-        tls_(to_.host, c.serving_ca_spki_pin),
+        tls_(to_.host, serving_ca_pins(with_pins_of(c, me.who))),
         resolver_(io_),
         pulse_(io_),
         limit_(io_) {}
@@ -152,6 +153,9 @@ class session {
     ws_->async_read(buffer_, [this](error_code ec, std::size_t) {
       if (ec)
         return on_unreadable(ec);
+      // What crossed our goodbye: a welcome would take back the end.
+      if (ended_)
+        return;
       auto frame = wire::decode_to_daemon(
           {static_cast<const char*>(buffer_.data().data()), buffer_.size()});
       buffer_.clear();
@@ -187,7 +191,7 @@ class session {
   }
 
   void take(const wire::welcome& m) {
-    auto time = check_welcome(m, config_.join_signing_key_pin, nonce_);
+    auto time = check_welcome(m, signing_pins_, nonce_);
     if (!time)
       return say_and_end(end::untrusted,
                          "the welcome failed a check: " + time.error().message);
@@ -327,7 +331,7 @@ class session {
 
   [[nodiscard]] std::string where() const { return to_.host + ":" + to_.port; }
 
-  const config& config_;
+  const std::vector<std::string> signing_pins_;
   const endpoint to_;
   const node_identity& me_;
   const std::string& version_;

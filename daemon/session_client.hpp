@@ -3,15 +3,16 @@
 #include "base/wire_session.hpp"
 #include "daemon/session.hpp"
 
-#include <string_view>
+#include <string>
+#include <vector>
 
 namespace bc::daemon {
 
-/// The time in a welcome: its signing key has the pin, and signed it together
-/// with our nonce. ACCESS_DENIED otherwise.
-[[nodiscard]] result<time_point> check_welcome(const wire::welcome& welcome,
-                                               std::string_view signing_key_pin,
-                                               byte_view nonce);
+/// The time in a welcome: its signing key has one of the pins, and signed it
+/// together with our nonce. ACCESS_DENIED otherwise.
+[[nodiscard]] result<time_point> check_welcome(
+    const wire::welcome& welcome,
+    const std::vector<std::string>& signing_key_pins, byte_view nonce);
 
 /// What a WebSocket close code of the gateway means.
 [[nodiscard]] session_outcome::end end_of_close(std::uint16_t code) noexcept;

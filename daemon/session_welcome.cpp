@@ -1,13 +1,14 @@
 #include "daemon/session_client.hpp"
+#include "daemon/trusted_pins.hpp"
 #include "pki/signature.hpp"
 
 namespace bc::daemon {
 
-result<time_point> check_welcome(const wire::welcome& welcome,
-                                 std::string_view signing_key_pin,
-                                 byte_view nonce) {
+result<time_point> check_welcome(
+    const wire::welcome& welcome,
+    const std::vector<std::string>& signing_key_pins, byte_view nonce) {
   auto key = pki::public_key::from_spki(welcome.signing_key);
-  if (!key || key.value().pin() != signing_key_pin)
+  if (!key || !is_trusted(key.value().pin(), signing_key_pins))
     return fail(errc::access_denied, "not signed by the pinned key");
   auto text = std::to_string(welcome.time.time_ms);
   if (!pki::verify(key.value(), pki::purpose::server_time,

@@ -67,6 +67,11 @@ void apply(state& s, const retired& r) {
 }
 
 void apply(state& s, const certificate_revoked& r) {
+  if (r.reason == revocation::superseded) {
+    std::erase_if(s.certificates,
+                  [&r](const issued& i) { return i.cert.serial == r.serial; });
+    return;
+  }
   for (auto& i : s.certificates)
     if (i.cert.serial == r.serial && !i.revoked_at) {
       i.revoked_at = r.at;
@@ -117,13 +122,15 @@ std::string_view revocation_text(revocation r) noexcept {
       return "revoked";
     case revocation::deleted:
       return "deleted";
+    case revocation::superseded:
+      return "superseded";
   }
   return {};
 }
 
 std::optional<revocation> parse_revocation(std::string_view text) noexcept {
-  for (auto r :
-       {revocation::reclaimed, revocation::revoked, revocation::deleted})
+  for (auto r : {revocation::reclaimed, revocation::revoked,
+                 revocation::deleted, revocation::superseded})
     if (revocation_text(r) == text)
       return r;
   return std::nullopt;

@@ -101,7 +101,9 @@ struct retired {
   std::string hardware_key;  // internal: the one given up, or empty
   bool operator==(const retired&) const = default;
 };
-enum class revocation { reclaimed, revoked, deleted };
+/// By another join of the machine, by an operator, with its node, or by so many
+/// renewals that another took its place.
+enum class revocation { reclaimed, revoked, deleted, superseded };
 [[nodiscard]] std::string_view revocation_text(revocation r) noexcept;
 [[nodiscard]] std::optional<revocation> parse_revocation(
     std::string_view text) noexcept;
@@ -165,7 +167,7 @@ struct state {
   status current = status::adopting;
   std::int64_t generation = 0;
   /// Of every generation, oldest first; without those that were over when the
-  /// newest was issued, so that a life of renewals stays small.
+  /// newest was issued, or superseded, so that a life of renewals stays small.
   std::vector<issued> certificates;
   std::vector<time_point> reclaims;  // in the clone window of the newest
   std::optional<time_point> clone_suspected_at;
@@ -226,8 +228,13 @@ struct join {
 };
 [[nodiscard]] result<std::vector<event>> decide(const state& s, const join& c);
 
+/// A machine that renews as it should has three at a time.
+inline constexpr std::size_t max_live_certificates = 8;
+
 /// The node's machine goes on with a new certificate (what it is judged by:
-/// renewal.hpp). `what.cert.generation` is set here: the node's own. NOT_FOUND
+/// renewal.hpp). `what.cert.generation` is set here: the node's own. Of the
+/// live ones, the new one among them, at most max_live_certificates stay: the
+/// oldest are revoked (`superseded`), the presented one never. NOT_FOUND
 /// without a node, INVALID_STATE when retired.
 struct renew {
   renewed what;

@@ -1,5 +1,6 @@
 #include "events/node.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace bc::events::node {
@@ -32,13 +33,33 @@ std::string answer_of(const state& s, const certificate& c) {
   return answer_claim(j.answer_subject, c.csr_sha256);
 }
 
+certificate_revoked revoking(const state& s, const certificate& c,
+                             revocation why, std::string_view note,
+                             time_point now) {
+  return {s.node->id, s.node->tenant,    c.serial, c.generation,
+          why,        std::string{note}, now,      answer_of(s, c)};
+}
+
 void revoke_live(std::vector<event>& out, const state& s, revocation why,
                  std::string_view note, time_point now) {
   for (const auto& i : s.certificates)
     if (is_live(i, now))
-      out.push_back(certificate_revoked{
-          s.node->id, s.node->tenant, i.cert.serial, i.cert.generation, why,
-          std::string{note}, now, answer_of(s, i.cert)});
+      out.push_back(revoking(s, i.cert, why, note, now));
+}
+
+// The oldest, before one more is issued; not the one it is issued for.
+void revoke_superseded(std::vector<event>& out, const state& s,
+                       const renewed& next) {
+  auto live = static_cast<std::size_t>(std::ranges::count_if(
+      s.certificates, [&next](const auto& i) { return is_live(i, next.at); }));
+  for (const auto& i : s.certificates) {
+    if (live < max_live_certificates)
+      return;
+    if (!is_live(i, next.at) || i.cert.serial == next.previous_serial)
+      continue;
+    out.push_back(revoking(s, i.cert, revocation::superseded, {}, next.at));
+    --live;
+  }
 }
 
 }  // namespace
@@ -63,7 +84,10 @@ events_or_fault decide(const state& s, const renew& c) {
     return is_retired("renewed");
   auto what = c.what;
   what.cert.generation = s.generation;
-  return std::vector<event>{std::move(what)};
+  std::vector<event> out;
+  revoke_superseded(out, s, what);
+  out.emplace_back(std::move(what));
+  return out;
 }
 
 events_or_fault decide(const state& s, const adopt& c) {

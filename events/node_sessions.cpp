@@ -75,6 +75,9 @@ void apply(state& s, const connected& c) {
   if (const auto* before = live_session(s);
       before != nullptr && is_takeover(*before, c))
     s.takeovers.push_back(c.at);
+  // More would say nothing more, and a machine decides how often it comes.
+  if (s.takeovers.size() > takeovers_in_window)
+    s.takeovers.erase(s.takeovers.begin());
   s.session = c;
   s.session_over.reset();
 }

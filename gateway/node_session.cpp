@@ -93,6 +93,8 @@ void node_session::on_text(std::string_view text) {
 }
 
 void node_session::take_frame(wire::from_daemon frame) {
+  if (is_expired())
+    return end_expired();
   if (const auto* hello = std::get_if<wire::hello>(&frame)) {
     if (phase_ != phase::greeting)
       return bad_frame("a session has one hello");
@@ -115,9 +117,6 @@ void node_session::take(const wire::hello& m) {
 }
 
 void node_session::take(const wire::heartbeat& m) {
-  if (system_clock{}.now() >= peer_.not_after)
-    return say_and_end(wire::session_close::going_away, "closed",
-                       "the certificate has expired");
   if (auto socket = socket_.lock())
     socket->send(wire::encode(wire::to_daemon{m}));
 }
@@ -151,6 +150,8 @@ void node_session::count_frame() {
 }
 
 void node_session::on_deadline() {
+  if (is_expired())
+    return end_expired();
   auto now = steady::now();
   if (good_by_ && now >= *good_by_)
     return say_and_end(wire::session_close::going_away, "cut",
@@ -210,7 +211,8 @@ void node_session::on_hello_answer(const actors::daemon_reply& reply) {
   std::string gone;
   {
     std::lock_guard lock{mutex_};
-    connected_ = is_good(reply.status);
+    // Of one that failed nobody knows: what it wrote may be there.
+    connected_ = is_good(reply.status) || reply.status >= 500;
     if (over_ && connected_)
       gone = end_reason_;
   }
@@ -223,8 +225,7 @@ void node_session::judge_hello(const actors::daemon_reply& reply) {
   if (phase_ != phase::asking)
     return;
   if (reply.status == 403)
-    return say_and_end(wire::session_close::refused, "cut",
-                       "this identity is not a node's");
+    return end_refused("this identity is not a node's");
   if (reply.status == 409)
     return say_and_end(wire::session_close::superseded, "superseded",
                        "a newer session took over");
@@ -278,8 +279,7 @@ void node_session::on_checked(int status) {
   if (phase_ == phase::ending)
     return;
   if (status == 403)
-    return say_and_end(wire::session_close::refused, "cut",
-                       "this identity is not a node's any more");
+    return end_refused("this identity is not a node's any more");
   if (status == 409)
     return say_and_end(wire::session_close::superseded, "superseded",
                        "a newer session took over");
@@ -362,6 +362,23 @@ void node_session::say_and_end(wire::session_close code, std::string reason,
     socket->close(static_cast<std::uint16_t>(code), std::move(why));
 }
 
+bool node_session::is_expired() const {
+  return system_clock{}.now() >= peer_.not_after;
+}
+
+void node_session::end_expired() {
+  say_and_end(wire::session_close::going_away, "closed",
+              "the certificate has expired");
+}
+
+// The join service refuses a certificate that is over too; its node may well
+// have another.
+void node_session::end_refused(const char* why) {
+  if (is_expired())
+    return end_expired();
+  say_and_end(wire::session_close::refused, "cut", why);
+}
+
 void node_session::bad_frame(std::string why) {
   say_and_end(wire::session_close::bad_frame, "closed", std::move(why));
 }
@@ -383,7 +400,10 @@ void node_session::arm() {
     next = std::min(next, *good_by_);
   if (check_at_)
     next = std::min(next, *check_at_);
-  auto wait = std::chrono::ceil<milliseconds>(next - steady::now());
+  const auto now = steady::now();
+  auto wait = std::min(
+      std::chrono::ceil<milliseconds>(next - now),
+      std::chrono::ceil<milliseconds>(peer_.not_after - system_clock{}.now()));
   if (auto socket = socket_.lock())
     socket->expire_in(std::max(wait, milliseconds{0}));
 }

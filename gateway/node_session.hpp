@@ -40,7 +40,8 @@ struct session_peer {
 };
 
 /// One node's session at this gateway: its frames, and what is asked of the
-/// join service for it (base/wire_session.hpp).
+/// join service for it (base/wire_session.hpp). It ends (1001) with its
+/// certificate, whatever comes.
 class node_session final : public web_socket_user,
                            public std::enable_shared_from_this<node_session> {
  public:
@@ -95,6 +96,9 @@ class node_session final : public web_socket_user,
 
   void say_and_end(wire::session_close code, std::string reason,
                    std::string why);
+  [[nodiscard]] bool is_expired() const;
+  void end_expired();
+  void end_refused(const char* why);
   void bad_frame(std::string why);
   void relay_end(const std::string& reason);
   void count_frame();
@@ -133,8 +137,8 @@ class node_session final : public web_socket_user,
   steady::time_point window_;
   std::string reason_;  // why we ended it
 
-  std::mutex mutex_;  // guards these
-  bool connected_ = false;
+  std::mutex mutex_;        // guards these
+  bool connected_ = false;  // there, or perhaps
   bool over_ = false;
   std::string end_reason_;
 };

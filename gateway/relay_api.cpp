@@ -22,7 +22,8 @@ relay_api::relay_api(asio::io_context& io, const api_address& address,
       owner_(whose),
       address_(address),
       name_(authority_of(address.host, address.port)),
-      internal_ca_(pki::certificate_from_pem(options.internal_ca_pem).value()),
+      internal_cas_(
+          pki::certificates_from_pem(options.internal_ca_pem).value()),
       tls_(std::move(tls)),
       resolver_(io),
       timer_(io),
@@ -100,7 +101,7 @@ void relay_api::forget(std::uint64_t id) {
 }
 
 bool relay_api::on_open(const std::string& certificate) {
-  if (pki::internal_role_of(as_bytes(certificate), internal_ca_) !=
+  if (pki::internal_role_of(as_bytes(certificate), internal_cas_) !=
       pki::internal_role::api)
     return false;
   // In TLS 1.3 this side is done before the other has judged our certificate:

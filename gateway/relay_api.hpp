@@ -73,7 +73,7 @@ class relay_api final : public relay_link::user,
   owner& owner_;
   const api_address address_;
   const std::string name_;
-  bytes internal_ca_;
+  std::vector<bytes> internal_cas_;
   std::shared_ptr<boost::asio::ssl::context> tls_;
   boost::asio::ip::tcp::resolver resolver_;
   boost::asio::steady_timer timer_;

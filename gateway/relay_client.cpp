@@ -365,9 +365,9 @@ result<std::unique_ptr<relay_client>> relay_client::start(
     return fail(errc::invalid_config, "the relay needs an API address");
   if (!options.identity)
     return fail(errc::invalid_config, "the relay needs a certificate");
-  if (!pki::certificate_from_pem(options.internal_ca_pem))
+  if (!pki::certificates_from_pem(options.internal_ca_pem))
     return fail(errc::invalid_config,
-                "the internal CA is not one certificate in PEM");
+                "the internal CA is not a certificate in PEM, or several");
   BC_TRY(tls, make_client_tls(*options.identity, options.internal_ca_pem));
   speak_relay(tls, false);
   auto out = std::make_unique<client>(

@@ -30,6 +30,8 @@ using boost::system::error_code;
 constexpr std::chrono::hours certificate_age{24};
 // For sessions to end once their sockets are closed.
 constexpr seconds last_grace{5};
+// What is told later than that is none that a gateway may rely on.
+constexpr seconds oldest_notice{2};
 
 class session;
 
@@ -39,7 +41,7 @@ struct shared {
   relay_listener_options options;
   actors::daemon_port* daemons = nullptr;
   actors::notice_port* notices = nullptr;
-  bytes internal_ca;
+  std::vector<bytes> internal_cas;  // the current one first
   asio::io_context io;
 
   std::mutex mutex;
@@ -63,14 +65,16 @@ struct shared {
 result<std::shared_ptr<asio::ssl::context>> make_tls(
     const relay_listener_options& o) {
   const auto& ca = o.keys->internal_ca;
+  const auto trusted =
+      pki::certificates_of(*o.keys, pki::key_name::internal_ca);
   BC_TRY(own, pki::issue_internal_certificate(ca, pki::internal_role::api,
                                               o.names, system_clock{}.now()));
   tls_identity identity;
   identity.chain_pem = pki::certificate_pem(own.certificate);
   identity.key_pem = own.key.pkcs8_pem();
-  BC_TRY(tls, make_server_tls(identity,
-                              {.ca_pem = pki::certificate_pem(ca.certificate),
-                               .required = true}));
+  BC_TRY(tls,
+         make_server_tls(identity, {.ca_pem = pki::certificates_pem(trusted),
+                                    .required = true}));
   speak_relay(tls, true);
   return std::make_shared<asio::ssl::context>(std::move(tls));
 }
@@ -127,7 +131,7 @@ class session final : public relay_link::user,
   }
 
   bool on_open(const std::string& certificate) override {
-    open_ = pki::internal_role_of(as_bytes(certificate), all_->internal_ca) ==
+    open_ = pki::internal_role_of(as_bytes(certificate), all_->internal_cas) ==
             pki::internal_role::gateway;
     if (!open_)
       spdlog::warn("relay: {} has no gateway's certificate", address_);
@@ -140,7 +144,7 @@ class session final : public relay_link::user,
     if (auto* asked = std::get_if<relay::request>(&m))
       take(std::move(*asked));
     else if (auto* live = std::get_if<relay::ping>(&m))
-      send(relay::encode(relay::pong{live->number}));
+      take(*live);
     else if (auto* wanted = std::get_if<relay::watch>(&m))
       watch(std::move(wanted->gateway));
     else
@@ -158,8 +162,23 @@ class session final : public relay_link::user,
   }
 
  private:
+  // A gateway pings its watch more often than that may be old.
+  void take(const relay::ping& live) {
+    if (!gateway_.empty() && !hears_journal())
+      return link_->close("the journal's news do not come");
+    send(relay::encode(relay::pong{live.number}));
+  }
+
+  [[nodiscard]] bool hears_journal() const {
+    return all_->notices->age() <= oldest_notice;
+  }
+
   void watch(std::string gateway) {
-    if (all_->notices == nullptr)
+    // It goes into what all processes keep.
+    if (!bc::gateway_id::parse(gateway))
+      return link_->close("a gateway must name itself");
+    // Without an answer it asks another process.
+    if (all_->notices == nullptr || !hears_journal())
       return;
     say_watched(false);
     gateway_ = std::move(gateway);
@@ -371,7 +390,8 @@ result<std::unique_ptr<relay_listener>> start_relay_listener(
   if (!tls)
     return fail(errc::invalid_config, tls.error().message);
   auto all = std::make_shared<shared>();
-  all->internal_ca = options.keys->internal_ca.certificate;
+  all->internal_cas =
+      pki::certificates_of(*options.keys, pki::key_name::internal_ca);
   all->options = std::move(options);
   all->daemons = &daemons;
   all->notices = notices;

@@ -1,5 +1,6 @@
 #include "gateway/session_registry.hpp"
 
+#include "base/encoding.hpp"
 #include "base/ids.hpp"
 #include "pki/certificate.hpp"
 #include "pki/digest.hpp"
@@ -36,13 +37,18 @@ result<certified> read_certificate(std::string_view der) {
   return certified{id.value().node, leaf.value().not_after};
 }
 
+std::string key_of(std::string_view der) {
+  return to_hex(pki::sha256(as_bytes(der)));
+}
+
 }  // namespace
 
 session_registry::session_registry(actors::daemon_port& port,
                                    session_options options)
     : options_(options),
       gateway_id_(pki::mint<bc::gateway_id>(system_clock{}.now()).str()),
-      calls_(std::make_shared<session_calls>(port)) {}
+      calls_(std::make_shared<session_calls>(port)),
+      upgrades_(options.upgrades) {}
 
 std::shared_ptr<session_registry> session_registry::make(
     actors::daemon_port& port, session_options options) {
@@ -67,14 +73,15 @@ std::shared_ptr<const web_socket_options> session_registry::web_socket() {
 result<std::shared_ptr<web_socket_user>> session_registry::admit(
     const web_socket_request& request) {
   BC_TRY(who, read_certificate(request.client_certificate));
+  const auto key = key_of(request.client_certificate);
   {
     std::lock_guard lock{mutex_};
     if (stopping_ || !watched_)
       return fail(errc::unavailable, "no session can begin now; retry");
-    auto& of_node = by_node_[who.node];
-    if (of_node.taken >= options_.max_per_node)
+    if (upgrades_.take(key, peer_limiter::steady::now()))
+      return fail(errc::rate_limited, "this node comes too often");
+    if (!by_certificate_.enter(key, options_.max_per_certificate))
       return fail(errc::rate_limited, "this node has too many sessions");
-    ++of_node.taken;
   }
   session_peer peer{pki::mint<session_id>(system_clock{}.now()).str(),
                     std::move(who.node), request.peer_address,
@@ -88,20 +95,22 @@ void session_registry::opened(std::shared_ptr<node_session> one) {
   {
     std::lock_guard lock{mutex_};
     too_late = stopping_ || !watched_;
-    by_node_[one->peer().node_id].open.push_back(one);
+    by_node_[one->peer().node_id].push_back(one);
   }
   if (too_late)
     one->end(wire::session_close::going_away, "stopping", "come back");
 }
 
 void session_registry::closed(const node_session& one) {
+  const auto key = key_of(one.peer().certificate);
   std::lock_guard lock{mutex_};
+  by_certificate_.leave(key);
   auto found = by_node_.find(one.peer().node_id);
   if (found == by_node_.end())
     return;
-  auto& p = found->second;
-  std::erase_if(p.open, [&one](const auto& o) { return o.get() == &one; });
-  if (--p.taken == 0)
+  std::erase_if(found->second,
+                [&one](const auto& o) { return o.get() == &one; });
+  if (found->second.empty())
     by_node_.erase(found);
 }
 
@@ -148,22 +157,22 @@ void session_registry::end_all(const char* reason, const char* why) {
 std::size_t session_registry::size() const {
   std::lock_guard lock{mutex_};
   std::size_t out = 0;
-  for (const auto& [node, p] : by_node_)
-    out += p.open.size();
+  for (const auto& [node, open] : by_node_)
+    out += open.size();
   return out;
 }
 
 session_registry::sessions session_registry::of(const std::string& node) const {
   std::lock_guard lock{mutex_};
   auto found = by_node_.find(node);
-  return found == by_node_.end() ? sessions{} : found->second.open;
+  return found == by_node_.end() ? sessions{} : found->second;
 }
 
 session_registry::sessions session_registry::all() const {
   std::lock_guard lock{mutex_};
   sessions out;
-  for (const auto& [node, p] : by_node_)
-    out.insert(out.end(), p.open.begin(), p.open.end());
+  for (const auto& [node, open] : by_node_)
+    out.insert(out.end(), open.begin(), open.end());
   return out;
 }
 

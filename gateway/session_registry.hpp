@@ -2,6 +2,7 @@
 
 #include "actors/ports.hpp"
 #include "gateway/node_session.hpp"
+#include "gateway/rate_limit.hpp"
 #include "gateway/session_calls.hpp"
 #include "gateway/web_socket.hpp"
 
@@ -18,9 +19,11 @@ struct session_options {
   session_limits limits;
   std::size_t max_open = 4096;
   std::size_t max_open_per_peer = 2048;  // a whole site may be one address
-  /// WebSockets of one node: the one it has, and the next ones that may replace
-  /// it.
-  std::size_t max_per_node = 4;
+  /// WebSockets of one certificate: the one it has, and the next ones that may
+  /// replace it. A node's older certificates take no place of its newest.
+  std::size_t max_per_certificate = 4;
+  /// Upgrades of one certificate; over it RATE_LIMITED.
+  peer_rate upgrades{10.0 / 60, 10};
 };
 
 /// The sessions of one gateway, by node: GET /v1/session comes in here, notices
@@ -69,12 +72,10 @@ class session_registry final
   const std::string gateway_id_;
   const std::shared_ptr<session_calls> calls_;
 
-  struct places {
-    std::size_t taken = 0;  // admitted, opened or not
-    sessions open;
-  };
+  peer_limiter upgrades_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, places> by_node_;
+  std::unordered_map<std::string, sessions> by_node_;  // open ones
+  peer_counts by_certificate_;  // admitted, opened or not
   bool watched_ = false;
   bool stopping_ = false;
 };

@@ -14,7 +14,8 @@ namespace bc::gateway {
 [[nodiscard]] result<boost::asio::ssl::context> make_server_tls(
     const tls_identity& identity, const client_verification& clients);
 
-/// The same for a client with a certificate of its own, which trusts one CA.
+/// The same for a client with a certificate of its own, which trusts the CAs in
+/// `ca_pem`.
 [[nodiscard]] result<boost::asio::ssl::context> make_client_tls(
     const tls_identity& identity, const std::string& ca_pem);
 

@@ -1,6 +1,7 @@
 #include "pki/certificate.hpp"
 
 #include "base/encoding.hpp"
+#include "base/text.hpp"
 #include "pki/der.hpp"
 #include "pki/oids.hpp"
 #include "pki/ossl.hpp"
@@ -15,6 +16,8 @@ namespace bc::pki {
 namespace {
 
 constexpr std::string_view pem_label = "CERTIFICATE";
+constexpr std::string_view pem_end = "-----END CERTIFICATE-----";
+constexpr std::size_t max_certificates = 16;
 constexpr std::uint8_t dns_name = 0x82;
 constexpr std::uint8_t uri_name = 0x86;
 
@@ -196,6 +199,29 @@ result<bytes> certificate_from_pem(std::string_view pem) {
   BC_TRY(der, pem::decode(pem_label, pem));
   BC_TRYV(x509::split(der.expose()));
   return to_bytes(der.expose());
+}
+
+std::string certificates_pem(const std::vector<bytes>& ders) {
+  std::string out;
+  for (const auto& der : ders)
+    out += certificate_pem(der);
+  return out;
+}
+
+result<std::vector<bytes>> certificates_from_pem(std::string_view pem) {
+  std::vector<bytes> out;
+  for (auto rest = trimmed(pem); !rest.empty(); rest = trimmed(rest)) {
+    if (out.size() == max_certificates)
+      return fail(errc::invalid_input, "more than 16 certificates");
+    auto end = rest.find(pem_end);
+    auto size = end == rest.npos ? rest.size() : end + pem_end.size();
+    BC_TRY(der, certificate_from_pem(rest.substr(0, size)));
+    out.push_back(std::move(der));
+    rest.remove_prefix(size);
+  }
+  if (out.empty())
+    return fail(errc::invalid_input, "no certificate in PEM");
+  return out;
 }
 
 }  // namespace bc::pki

@@ -91,5 +91,12 @@ struct leaf_view {
 /// PEM of a certificate.
 [[nodiscard]] std::string certificate_pem(byte_view der);
 [[nodiscard]] result<bytes> certificate_from_pem(std::string_view pem);
+/// The PEM of each, one after the other, as an authority that is being replaced
+/// is written (rotation.hpp).
+[[nodiscard]] std::string certificates_pem(const std::vector<bytes>& ders);
+/// At least one and at most 16 certificates, each a PEM block, nothing but
+/// blanks around them; else INVALID_INPUT.
+[[nodiscard]] result<std::vector<bytes>> certificates_from_pem(
+    std::string_view pem);
 
 }  // namespace bc::pki

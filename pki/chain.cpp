@@ -6,6 +6,8 @@
 
 #include <openssl/x509v3.h>
 
+#include <algorithm>
+
 namespace bc::pki {
 
 namespace {
@@ -134,6 +136,19 @@ chain_fault check_server_chain(const std::vector<bytes>& chain,
   if (X509_check_ca(leaf) != 0 || !serves(leaf))
     return chain_fault::usage;
   return chain_fault::none;
+}
+
+chain_fault check_server_chain(const std::vector<bytes>& chain,
+                               const std::vector<std::string>& serving_ca_pins,
+                               std::string_view host) {
+  auto worst = chain_fault::no_chain;
+  for (const auto& pin : serving_ca_pins) {
+    auto found = check_server_chain(chain, std::string_view{pin}, host);
+    if (found == chain_fault::none)
+      return found;
+    worst = std::max(worst, found);  // they are in the order of the checks
+  }
+  return worst;
 }
 
 bool chain_valid_at(const std::vector<bytes>& chain, time_point now) {

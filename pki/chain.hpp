@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "pki/certificate.hpp"
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,12 @@ enum class chain_fault { none, no_chain, pin, signature, name, usage };
 [[nodiscard]] chain_fault check_server_chain(const std::vector<bytes>& chain,
                                              std::string_view serving_ca_pin,
                                              std::string_view host);
+
+/// The same with several CAs: good under any of them. Else the fault under the
+/// one that got furthest.
+[[nodiscard]] chain_fault check_server_chain(
+    const std::vector<bytes>& chain,
+    const std::vector<std::string>& serving_ca_pins, std::string_view host);
 
 /// True when both leaf and CA are valid at the time.
 [[nodiscard]] bool chain_valid_at(const std::vector<bytes>& chain,

@@ -67,4 +67,12 @@ std::optional<internal_role> internal_role_of(byte_view der,
   return std::nullopt;
 }
 
+std::optional<internal_role> internal_role_of(
+    byte_view der, const std::vector<bytes>& internal_ca_ders) {
+  for (const auto& ca : internal_ca_ders)
+    if (auto role = internal_role_of(der, byte_view{ca}))
+      return role;
+  return std::nullopt;
+}
+
 }  // namespace bc::pki

@@ -34,5 +34,9 @@ inline constexpr std::chrono::days internal_lifetime{90};
 /// usage is that of the role, and it is no CA. Its dates are TLS's to judge.
 [[nodiscard]] std::optional<internal_role> internal_role_of(
     byte_view der, byte_view internal_ca_der);
+/// The same under any of them: while the internal CA is replaced, each side may
+/// still have a certificate of the one before.
+[[nodiscard]] std::optional<internal_role> internal_role_of(
+    byte_view der, const std::vector<bytes>& internal_ca_ders);
 
 }  // namespace bc::pki

@@ -11,7 +11,9 @@ namespace bc::pki {
 
 /// A certificate lives for a day at most: after so long every node that can
 /// still renew has heard of a prepared key, and holds nothing that a retired
-/// one signed.
+/// one signed. That holds from when the last process serves with the bundle of
+/// the step before; the steps below count from that step itself, since nothing
+/// here knows who runs. Whoever takes them waits for the restarts too.
 inline constexpr seconds rotation_wait = max_node_lifetime;
 
 /// The same keys once more.

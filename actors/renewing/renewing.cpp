@@ -5,6 +5,7 @@
 #include "base/fault_point.hpp"
 #include "events/streams.hpp"
 
+#include <algorithm>
 #include <variant>
 
 // The decision, the one append, and what its rejection means.
@@ -37,8 +38,12 @@ void renew_run::decide() {
 }
 
 void renew_run::refuse_unknown(refusal_reason reason, byte_view certificate) {
-  // What our CA never signed is no question of time.
-  if (!pki::is_signed_by(certificate, env_->keys->node_ca.certificate))
+  // What no CA of ours signed is no question of time; while the CA is rotated
+  // there are two.
+  const auto ours = pki::certificates_of(*env_->keys, pki::key_name::node_ca);
+  if (std::ranges::none_of(ours, [certificate](const auto& ca) {
+        return pki::is_signed_by(certificate, ca);
+      }))
     return refuse(reason);
   confirming_ = reason;
   streams_->append(confirm_node(*node_id_, node_->version, call_.correlation,

@@ -23,7 +23,9 @@ constexpr const char* script_notes =
     "well-known document\n"
     "of the server, which is as good as the connection to it. Generate the "
     "script again\n"
-    "and run it where bcd is installed after keys were rotated.";
+    "after `pki rotate activate`: the pins of before fail at a join. Machines "
+    "that joined\n"
+    "go by the rotation themselves; run it where one was off meanwhile.";
 
 struct script_arguments {
   install_values values;

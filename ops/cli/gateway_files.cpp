@@ -28,10 +28,7 @@ result<void> write(const std::string& path, const gateway_file& f) {
 
 // While a key rotates, who holds a certificate of either is let in.
 std::string all_certificates(const pki::key_bundle& keys, pki::key_name which) {
-  std::string out;
-  for (const auto& der : pki::certificates_of(keys, which))
-    out += pki::certificate_pem(der);
-  return out;
+  return pki::certificates_pem(pki::certificates_of(keys, which));
 }
 
 }  // namespace

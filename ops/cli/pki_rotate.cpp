@@ -138,12 +138,13 @@ std::string_view next_step(step what) {
   switch (what) {
     case step::prepared:
       return "Next: restart every server process, certify the gateways again "
-             "(pki issue-gateway) and\nrestart them; in 24 hours, when every "
-             "node has renewed: pki rotate activate";
+             "(pki issue-gateway) and\nrestart them. 24 hours after the last "
+             "of these restarts, when every node has\nrenewed: pki rotate "
+             "activate";
     case step::activated:
       return "Next: restart every server process, certify the gateways again "
-             "and restart them, make\nthe install script anew; in 24 hours: "
-             "pki rotate retire";
+             "and restart them, make\nthe install script anew. 24 hours after "
+             "the last of these restarts: pki rotate retire";
     case step::retired:
       break;
   }
@@ -195,8 +196,9 @@ void add_step(CLI::App& group, context& ctx, const char* name, step what,
       ->check(CLI::IsMember(names));
   if (what != step::prepared)
     c->add_flag("--early", r->early,
-                "Without the wait of 24 hours: nodes that did not renew since "
-                "the last step are lost and must join again");
+                "Without the wait of 24 hours since the last step, which you "
+                "count from the restart of the last process: nodes that did "
+                "not renew since are lost and must join again");
   add_bundle_place(*c, r->at);
   add_output_option(*c, ctx);
   add_examples(*c, {example});

@@ -18,8 +18,8 @@ result<std::unique_ptr<local_gateway>> local_gateway::start(
     gateway::server_options options, serve::control_plane& plane,
     const pki::key_bundle& keys) {
   std::unique_ptr<local_gateway> made{new local_gateway{plane}};
-  for (const auto& ca : pki::certificates_of(keys, pki::key_name::node_ca))
-    options.clients.ca_pem += pki::certificate_pem(ca);
+  options.clients.ca_pem =
+      pki::certificates_pem(pki::certificates_of(keys, pki::key_name::node_ca));
   options.allow = gateway::daemon_methods;
   options.web_socket = made->sessions_->web_socket();
   BC_TRY(server, gateway::http_server::start(

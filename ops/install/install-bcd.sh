@@ -37,11 +37,13 @@ bcd_values() {
   config=$folder/config.toml
   key_file=$folder/join-encryption.jwk
   unit=/etc/systemd/system/bcd.service
+  drop_in=$unit.d/data-dir.conf
 
   new_program=
   new_config=
   new_key_file=
   new_unit=
+  new_drop_in=
   lock_folder=
   token=
   newline='
@@ -118,6 +120,22 @@ bcd_look_at_configuration() {
     [ -z "$there" ] || data=$there
   fi
   identity=$data/identity.json
+  bcd_check_data_folder
+}
+
+# The unit may write to /var/lib/bcd alone; another folder is opened to it.
+bcd_check_data_folder() {
+  opened=
+  case $data/ in
+    *[!A-Za-z0-9/._-]* | */../* | [!/]* | //)
+      bcd_stop "data_dir of $config, $data, must be an absolute path of letters, digits and . _ - for bcd.service; nothing was changed"
+      ;;
+    /var/lib/bcd/*) ;;
+    /home/* | /root/* | /run/user/* | /tmp/* | /var/tmp/*)
+      bcd_stop "data_dir of $config, $data, is where bcd.service cannot be: it sees no home and no /tmp; nothing was changed"
+      ;;
+    *) opened=$data ;;
+  esac
 }
 
 bcd_is_joined() {
@@ -221,7 +239,8 @@ bcd_lock() {
 
 # shellcheck disable=SC2317  # the trap calls it
 bcd_clean_up() {
-  for left in "$new_program" "$new_config" "$new_key_file" "$new_unit"; do
+  for left in "$new_program" "$new_config" "$new_key_file" "$new_unit" \
+    "$new_drop_in"; do
     [ -z "$left" ] || rm -f "$left"
   done
   [ -z "$lock_folder" ] || rmdir "$lock_folder"
@@ -296,6 +315,15 @@ bcd_unit_text() {
 END
 }
 
+bcd_write_drop_in() {
+  [ -n "$opened" ] || return 0
+  bcd_make_folder "${drop_in%/*}"
+  new_drop_in=$(mktemp "$drop_in.XXXXXX") &&
+    printf '%s\n' "# Written by the install script: data_dir of $config." \
+      '[Service]' "ReadWritePaths=$opened" >"$new_drop_in" &&
+    chmod 0644 "$new_drop_in"
+}
+
 # Everything is written before the first rename: a full disk changes nothing.
 bcd_write_files() {
   bcd_make_folder "${unit%/*}"
@@ -307,7 +335,8 @@ bcd_write_files() {
       chmod 0644 "$new_key_file" &&
       new_unit=$(mktemp "$unit.XXXXXX") &&
       bcd_unit_text >"$new_unit" &&
-      chmod 0644 "$new_unit"
+      chmod 0644 "$new_unit" &&
+      bcd_write_drop_in
   } || bcd_stop 'the files cannot be written; nothing was changed'
 }
 
@@ -322,15 +351,24 @@ bcd_put_files() {
   {
     mv -f "$new_key_file" "$key_file" && new_key_file= &&
       mv -f "$new_config" "$config" && new_config= &&
-      mv -f "$new_unit" "$unit" && new_unit=
+      mv -f "$new_unit" "$unit" && new_unit= &&
+      bcd_put_drop_in
   } || bcd_stop 'not every file could be put in place; run this script again'
+}
+
+bcd_put_drop_in() {
+  if [ -n "$new_drop_in" ]; then
+    mv -f "$new_drop_in" "$drop_in" && new_drop_in=
+  else
+    rm -f "$drop_in"
+  fi
 }
 
 # Nothing that is started here may keep the lock.
 bcd_join() {
   if bcd_is_joined; then
     [ -z "$token" ] ||
-      bcd_say "already joined ($identity): the token was not used, and stays good. To join anew: bcd join --config $config --reset --yes"
+      bcd_say "already joined ($identity): the token was not used, and stays good. To join anew: systemctl stop bcd; bcd join --config $config --reset --yes < token-file; systemctl restart bcd"
     token=
     return
   fi

@@ -4,6 +4,7 @@
 #include "events/gateway_presence.hpp"
 #include "gateway/url.hpp"
 #include "ops/serve/counted_joins.hpp"
+#include "ops/serve/first_start.hpp"
 #include "ops/serve/monitor.hpp"
 
 #include <algorithm>
@@ -119,6 +120,12 @@ class plane final : public control_plane {
     } else {
       h.head = head.value().position;
     }
+    // Polled, not heard of: what another process appended while this one
+    // started counts too.
+    if (options_.keys_version > 0)
+      if (auto current =
+              keys_are_current(*options_.store.journal, options_.keys_version))
+        h.keys_current = current.value();
     duties_->look(h);
     h.actors_answer = actors_answer();
     return h;

@@ -23,6 +23,9 @@ namespace bc::serve {
 struct control_plane_options {
   store::opened store;  // already of this program's schema
   std::shared_ptr<const pki::key_bundle> keys;
+  /// The version of the stream `pki` that they are of; 0: nobody can rotate
+  /// them beside this process.
+  std::uint64_t keys_version = 0;
   tenant_id root_tenant;
   std::string source;
   seconds certificate_lifetime = pki::max_node_lifetime;

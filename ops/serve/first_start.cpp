@@ -126,10 +126,22 @@ result<events::pki_bundle::state> read_sealed_keys(events::journal& store) {
 
 result<std::shared_ptr<const pki::key_bundle>> load_keys(
     events::journal& store, const secret_bytes& secret) {
+  BC_TRY(found, load_keys_at(store, secret));
+  return std::move(found.bundle);
+}
+
+result<stored_keys> load_keys_at(events::journal& store,
+                                 const secret_bytes& secret) {
   BC_TRY(s, read_sealed_keys(store));
   if (!s.bundle)
-    return std::shared_ptr<const pki::key_bundle>{};
-  return pki::open_bundle(s.bundle->sealed, secret);
+    return stored_keys{};
+  BC_TRY(bundle, pki::open_bundle(s.bundle->sealed, secret));
+  return stored_keys{std::move(bundle), s.version};
+}
+
+result<bool> keys_are_current(events::journal& store, std::uint64_t version) {
+  BC_TRY(newer, store.read_stream(events::pki_stream, version, 1));
+  return newer.empty();
 }
 
 result<tenant_id> bootstrap(events::journal& store, const std::string& file,

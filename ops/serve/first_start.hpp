@@ -49,6 +49,18 @@ struct minted_credential {
 [[nodiscard]] result<std::shared_ptr<const pki::key_bundle>> load_keys(
     events::journal& store, const secret_bytes& secret);
 
+/// The same with the version of the stream that holds them.
+struct stored_keys {
+  std::shared_ptr<const pki::key_bundle> bundle;
+  std::uint64_t version = 0;
+};
+[[nodiscard]] result<stored_keys> load_keys_at(events::journal& store,
+                                               const secret_bytes& secret);
+/// False when the keys were rotated after that version: who still runs with it
+/// must start again to trust and sign as the others do.
+[[nodiscard]] result<bool> keys_are_current(events::journal& store,
+                                            std::uint64_t version);
+
 /// Makes the root tenant and its first credential, which goes to a new 0600
 /// file first. ALREADY_EXISTS when there is a root tenant, or a file.
 [[nodiscard]] result<tenant_id> bootstrap(events::journal& store,

@@ -129,6 +129,9 @@ std::string metrics_text(const health& h, const join_counts& j) {
           "Events not yet in the read models", behind(h.projected, h.head));
   m.gauge("better_compute_parked_streams",
           "Streams the projector gave up on: look at them", h.parked_streams);
+  m.gauge("better_compute_keys_current",
+          "0 when the keys were rotated since this process started",
+          h.keys_current ? 1 : 0);
   m.gauge("better_compute_lease_held",
           "1 for the process that does the background duties", h.epoch ? 1 : 0);
   if (h.publisher)

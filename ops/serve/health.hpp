@@ -29,6 +29,7 @@ struct health {
   std::string store_problem;  // empty: it answers
   std::string store_detail;   // more of it, for the log alone
   bool actors_answer = false;
+  bool keys_current = true;  // false: rotated since this process started
   std::uint64_t head = 0;
   std::uint64_t projected = 0;  // what the read models have
   std::uint64_t parked_streams = 0;

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace bc::serve {
 
@@ -34,7 +35,9 @@ struct monitor::state {
   steady::time_point at;
   std::thread thread;
 
-  std::string said;  // by the looking thread alone
+  // By the looking thread alone.
+  std::string said;
+  bool said_of_keys = false;
 
   void look_once() {
     auto seen = look();
@@ -47,6 +50,9 @@ struct monitor::state {
         spdlog::warn("not ready: {}{}", why, one_line(seen.store_detail));
       said = why;
     }
+    // No reason to be taken out: keys of one step beside the next work.
+    if (!std::exchange(said_of_keys, !seen.keys_current) && !seen.keys_current)
+      spdlog::warn("the keys were rotated; restart this process");
     std::lock_guard lock{mutex};
     last = std::move(seen);
     at = steady::now();

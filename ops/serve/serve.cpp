@@ -40,13 +40,14 @@ result<control_plane_options> open_deployment(const serve_config& c,
   BC_TRY(opened, store::open(where, time));
   o.store = std::move(opened);
   const auto shown = store::shown(where);
-  BC_TRY(keys, load_keys(*o.store.journal, secret));
-  if (!keys)
+  BC_TRY(keys, load_keys_at(*o.store.journal, secret));
+  if (!keys.bundle)
     return fail(errc::invalid_state,
                 "the store has no keys; run: better-compute pki init "
                 "--trust-domain NAME --store " +
                     shown);
-  o.keys = keys;
+  o.keys = keys.bundle;
+  o.keys_version = keys.version;
   BC_TRY(root, find_root_tenant(*o.store.journal));
   if (!root)
     return fail(errc::invalid_state,

@@ -67,6 +67,31 @@ TEST_CASE_METHOD(watched_world,
 }
 
 TEST_CASE_METHOD(watched_world,
+                 "certificate watch: a stream that cannot be read holds up "
+                 "nobody",
+                 "[actors]") {
+  class damaged final : public sync_ledger {
+   public:
+    using sync_ledger::sync_ledger;
+    void node(
+        const node_id& id,
+        actors::reply_to<actors::shared_state<node::state>> done) override {
+      if (id == bad)
+        return done(fail(errc::internal, "The node cannot be read"));
+      sync_ledger::node(id, std::move(done));
+    }
+    node_id bad;
+  };
+  auto streams = std::make_shared<damaged>(*journal, time, &models);
+  streams->bad = new_node(1);
+  new_node(2);
+  new_node(3);
+  time.advance(seconds{86'000});
+  look(streams);
+  CHECK(count(told) == 2);
+}
+
+TEST_CASE_METHOD(watched_world,
                  "certificate watch: what cannot be told now is told later",
                  "[actors]") {
   auto one = new_node(1);

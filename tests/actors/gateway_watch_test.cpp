@@ -42,12 +42,22 @@ class gateways_world : public join_world {
   bool is_connected(const member& m) {
     return node::live_session(node(m.id)) != nullptr;
   }
-  void look(std::vector<std::string> here, bool judges = true) {
+  /// True: all went well.
+  bool look(std::vector<std::string> here, bool judges = true) {
+    return look(std::move(here), [judges] { return judges; });
+  }
+  bool look(std::vector<std::string> here, std::function<bool()> judges) {
     int done = 0;
+    bool well = false;
     actors::look_after_gateways(
         std::make_shared<sync_ledger>(*journal, time, &models),
-        {presence.get(), std::move(here), judges}, [&done] { ++done; });
+        {presence.get(), std::move(here), std::move(judges)},
+        [&](bool went_well) {
+          ++done;
+          well = went_well;
+        });
     CHECK(done == 1);
+    return well;
   }
 
   session_rows models;
@@ -124,9 +134,103 @@ TEST_CASE_METHOD(gateways_world,
   auto store = std::make_unique<away>();
   store->broken = GENERATE(true, false);
   presence = std::move(store);
-  look({});
+  CHECK_FALSE(look({}));
   CHECK(is_connected(m));
   CHECK(count(ended) == 0);
+}
+
+TEST_CASE_METHOD(gateways_world,
+                 "gateway watch: who may be judged is asked once the store has "
+                 "heard who is here",
+                 "[actors]") {
+  class slow final : public events::gateway_presence {
+   public:
+    result<void> seen(std::span<const std::string>) override {
+      heard = true;
+      return ok();
+    }
+    result<std::optional<milliseconds>> silent_for(std::string_view) override {
+      return std::optional<milliseconds>{};
+    }
+    bool heard = false;
+  };
+  auto m = connected(1, "gw_1");
+  time.advance(2 * silence);
+  auto store = std::make_unique<slow>();
+  auto& heard = store->heard;
+  presence = std::move(store);
+  // It took until too long after the last look.
+  CHECK(look({}, [&heard] { return !heard; }));
+  CHECK(heard);
+  CHECK(is_connected(m));
+}
+
+TEST_CASE("gateway watch: judged after looks that went well without a break",
+          "[actors]") {
+  using looks = actors::unbroken_looks;
+  constexpr milliseconds every{5'000};
+  looks l;
+  looks::steady::time_point now{seconds{1'000}};
+  auto look_for = [&](milliseconds span) {
+    for (auto end = now + span; now < end;) {
+      now += every;
+      l.ended(true, now);
+    }
+  };
+  CHECK_FALSE(l.may_judge(now));
+  look_for(every);
+  look_for(silence - every);
+  CHECK_FALSE(l.may_judge(now));
+  look_for(every);
+  CHECK(l.may_judge(now));
+  SECTION("the store was away for a while, and said so") {
+    now += every;
+    l.ended(false, now);
+  }
+  SECTION("it said nothing until it was back, or the process stood still") {
+    now += looks::longest_gap + milliseconds{1};
+    CHECK_FALSE(l.may_judge(now));
+    l.ended(true, now);
+  }
+  CHECK_FALSE(l.may_judge(now));
+  look_for(silence);
+  CHECK_FALSE(l.may_judge(now + looks::longest_gap + milliseconds{1}));
+  look_for(every);
+  CHECK(l.may_judge(now));
+}
+
+TEST_CASE_METHOD(gateways_world,
+                 "gateway watch: a stream that cannot be read holds up nobody",
+                 "[actors]") {
+  const auto trouble = GENERATE(errc::internal, errc::unavailable);
+  class damaged final : public sync_ledger {
+   public:
+    using sync_ledger::sync_ledger;
+    void node(
+        const node_id& id,
+        actors::reply_to<actors::shared_state<node::state>> done) override {
+      if (id == bad)
+        return done(fail(trouble, "The node cannot be read"));
+      sync_ledger::node(id, std::move(done));
+    }
+    node_id bad;
+    errc trouble = errc::internal;
+  };
+  std::vector<member> all;
+  for (int i = 0; i < 3; ++i)
+    all.push_back(connected(i, "gw_gone"));
+  time.advance(2 * silence);
+  auto streams = std::make_shared<damaged>(*journal, time, &models);
+  // The first that is looked at.
+  streams->bad = all.back().id;
+  streams->trouble = trouble;
+  std::vector<bool> done;
+  actors::look_after_gateways(streams,
+                              {presence.get(), {}, [] { return true; }},
+                              [&](bool well) { done.push_back(well); });
+  const bool away = trouble == errc::unavailable;
+  CHECK(done == std::vector{!away});
+  CHECK(count(ended) == (away ? 0U : 2U));
 }
 
 TEST_CASE("gateway watch: who is here, with several connections", "[actors]") {

@@ -74,6 +74,36 @@ TEST_CASE("join: a MAC that all machines have changes no key (case 54)") {
   CHECK(node_of(t.answer) == nodes[3]);
 }
 
+TEST_CASE("join: a damaged node keeps no other's shared hardware untold") {
+  join_world w;
+  std::vector<node_id> nodes;
+  for (int i = 0; i < 4; ++i)
+    nodes.push_back(node_of(w.join(with_usb(i), w.mint_token().text()).answer));
+  sample_queries models;
+  models.shared = {shared_by(nodes[1], nodes[0]), shared_by(nodes[2], nodes[0]),
+                   shared_by(nodes[3], nodes[0])};
+
+  class damaged final : public sync_ledger {
+   public:
+    using sync_ledger::sync_ledger;
+    void node(
+        const node_id& id,
+        reply_to<actors::shared_state<events::node::state>> done) override {
+      if (id == bad)
+        return done(fail(errc::internal, "The node cannot be read"));
+      sync_ledger::node(id, std::move(done));
+    }
+    node_id bad;
+  };
+  auto streams = std::make_shared<damaged>(*w.journal, w.time, &models);
+  // The first that is looked at.
+  streams->bad = nodes[3];
+  int done = 0;
+  actors::tell_shared_hardware(streams, [&done] { ++done; });
+  CHECK(done == 1);
+  CHECK(w.count("node.hardware-shared") == 2);
+}
+
 TEST_CASE(
     "join: shared hardware that cannot be told now is told later "
     "(case 54)") {

@@ -51,8 +51,13 @@ TEST_CASE("notices: what an event tells gateways", "[actors]") {
   CHECK(newer->keep == "sess_2");
   CHECK(newer->superseded);
 
-  // A session after none ends nobody's.
-  CHECK_FALSE(actors::notice_of(of(connected(""))));
+  // One after none too: a gateway that was given up may have another still.
+  auto first = actors::notice_of(of(connected("")));
+  REQUIRE(first);
+  CHECK(first->what == gateway_notice::kind::cut);
+  CHECK(first->keep == "sess_2");
+  CHECK(first->superseded);
+
   CHECK_FALSE(actors::notice_of(of(node::adopted{id, now})));
   CHECK_FALSE(actors::notice_of(
       of(node::disconnected{id, "sess_1", node::session_end::lost, now})));
@@ -93,6 +98,15 @@ TEST_CASE("notices: a watcher may throw, or end its own watch", "[actors]") {
   n.hear_of(of(revoked()));
   CHECK(ended == 1);
   CHECK(heard == 2);
+}
+
+TEST_CASE("notices: how old they may be", "[actors]") {
+  actors::notices n;
+  CHECK(n.age() == milliseconds{0});
+  n.tailed(std::chrono::steady_clock::now() - seconds{100});
+  CHECK(n.age() >= seconds{100});
+  n.tailed(std::chrono::steady_clock::now());
+  CHECK(n.age() < seconds{100});
 }
 
 }  // namespace bc::test

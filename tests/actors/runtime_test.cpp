@@ -6,6 +6,7 @@
 #include "actors/join_service.hpp"
 #include "tests/actors/actor_fixture.hpp"
 #include "tests/actors/sample_events.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <future>
 
@@ -299,6 +300,29 @@ TEST_CASE_METHOD(running, "runtime: without a journal it does not start",
   auto refused = actors::runtime::start(options);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == errc::invalid_config);
+}
+
+TEST_CASE_METHOD(running,
+                 "runtime: its notices are as old as the journal's tail",
+                 "[actors]") {
+  constexpr seconds too_old{2};
+  options.tail_every = milliseconds{1};
+  SECTION("which is of this process alone") {
+    auto server = actors::runtime::start(options).value();
+    journal.lose_reads = true;
+    CHECK(server->notices().age() == milliseconds{0});
+  }
+  SECTION("which others write to") {
+    journal.shared = true;
+    auto server = actors::runtime::start(options).value();
+    auto& heard = server->notices();
+    auto is_old = [&] { return heard.age() > too_old; };
+    CHECK(eventually([&] { return !is_old(); }));
+    journal.lose_reads = true;
+    CHECK(eventually(is_old));
+    journal.lose_reads = false;
+    CHECK(eventually([&] { return !is_old(); }));
+  }
 }
 
 TEST_CASE_METHOD(running,

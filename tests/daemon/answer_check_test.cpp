@@ -17,12 +17,12 @@ struct world {
   pki::private_key key = pki::private_key::generate();
   wire::join_request request;
   daemon::expected_answer expected{
-      "", {}, key.pub(), std::string{fake_gateway::site}};
+      {}, {}, key.pub(), std::string{fake_gateway::site}};
 
   world() {
     request.csr = pki::build_csr(key);
     expected.csr_sha256 = pki::sha256(request.csr);
-    expected.signing_key_pin = gateway.keys.join_signing.key.pub().pin();
+    expected.signing_key_pins = {gateway.keys.join_signing.key.pub().pin()};
   }
   answer_check judge(const wire::joined_body& body) {
     return check_joined(

@@ -1,6 +1,7 @@
 // spec: joining#troubleshooting; CASES 69, 108, 171
 #include "daemon/doctor.hpp"
 
+#include "base/http_date.hpp"
 #include "base/json.hpp"
 #include "daemon/join_document.hpp"
 #include "tests/daemon/fake_renewals.hpp"
@@ -210,6 +211,48 @@ TEST_CASE("doctor: the clock, by the gateway's or the last signed time") {
     CHECK(w.look("identity").how == verdict::ok);
     CHECK(w.look("certificate").how == verdict::ok);
   }
+}
+
+TEST_CASE(
+    "doctor: an offset that the daemon learnt before the clock was set right "
+    "(case 108)") {
+  world w;
+  const bool asked = GENERATE(true, false);
+  auto store = [&](milliseconds offset) {
+    w.put_status([&](auto& s) {
+      s.clock_offset = offset;
+      s.offset_learnt = w.time.clocks().wall;
+    });
+    if (asked)
+      w.answer.date = http_date(w.time.server);
+  };
+  SECTION("it was behind: the certificate is good") {
+    store(hours{48});
+    auto f = w.look("identity");
+    CHECK(f.how == (asked ? verdict::ok : verdict::warning));
+    CHECK(w.look("renewal").how == (asked ? verdict::ok : verdict::warning));
+  }
+  SECTION("it was ahead: the certificate is over") {
+    w.time.pass(hours{25});
+    store(-hours{24});
+    auto f = w.look("identity");
+    CHECK(f.how == (asked ? verdict::failed : verdict::warning));
+    CHECK(w.look("renewal").how ==
+          (asked ? verdict::failed : verdict::warning));
+  }
+}
+
+TEST_CASE("doctor: a clock ahead is not believed where the gateway tells") {
+  world w;
+  w.answer.date = http_date(w.time.server);
+  w.time.wall_off = hours{48};
+  CHECK(w.look("identity").how == verdict::ok);
+  w.asked.clear();
+  CHECK_THAT(w.look("gateway").message,
+             Catch::Contains("takes the node's certificate"));
+  // At first it looked expired, and was not shown.
+  CHECK(w.asked == std::vector<std::pair<std::string, bool>>{
+                       {"/healthz", false}, {"/healthz", true}});
 }
 
 TEST_CASE("doctor: modes, configuration, key file") {

@@ -69,6 +69,14 @@ class fake_gateway {
     return o;
   }
 
+  /// Of every key that is trusted, as an answer names them.
+  std::vector<std::string> pins(bc::pki::key_name which) const {
+    std::vector<std::string> out;
+    for (const auto& key : bc::pki::public_keys_of(keys, which))
+      out.push_back(key.pin());
+    return out;
+  }
+
   std::vector<bc::bytes> chain() const {
     return {server.certificate, keys.serving_ca.certificate};
   }
@@ -100,7 +108,9 @@ class fake_gateway {
             std::string{domain},
             std::string{site},
             std::string{bc::pki::role_text(role)},
-            bc::to_millis(leaf.not_after)};
+            bc::to_millis(leaf.not_after),
+            pins(bc::pki::key_name::serving_ca),
+            pins(bc::pki::key_name::join_signing)};
   }
 
   bc::wire::join_answer signed_answer(bc::wire::join_answer::kind what,

@@ -131,7 +131,9 @@ class fake_renewals {
             std::string{fake_gateway::domain},
             std::string{fake_gateway::site},
             std::string{bc::pki::role_text(role)},
-            bc::to_millis(issued.not_after)};
+            bc::to_millis(issued.not_after),
+            gateway.pins(bc::pki::key_name::serving_ca),
+            gateway.pins(bc::pki::key_name::join_signing)};
   }
 
   bc::pki::issued_certificate issue(

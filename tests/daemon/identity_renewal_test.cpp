@@ -115,6 +115,26 @@ TEST_CASE("identity: a failed step leaves a pair that loads (case 177)") {
   }
 }
 
+TEST_CASE(
+    "identity: a renewal after one whose rename failed, cut in turn, leaves "
+    "the one before (case 177)") {
+  world w;
+  auto third = w.later();
+  auto child = ::fork();
+  if (child == 0) {
+    auto store = w.open();
+    arm(fault_point::daemon_before_new_key, fault_action::error);
+    bool failed = !store.renew(w.new_pair.key, w.new_pair.who);
+    arm(fault_point::daemon_after_next_key, fault_action::exit);
+    (void)store.renew(third.key, third.who);
+    ::_exit(failed ? 1 : 0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE((!WIFEXITED(status) || WEXITSTATUS(status) > 1));
+  CHECK(w.loads() == "new");
+}
+
 TEST_CASE("identity: cut again and again, at random, a pair always loads") {
   world w;
   for (unsigned round = 0; round < 12; ++round) {

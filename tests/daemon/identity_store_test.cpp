@@ -8,7 +8,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <csignal>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -192,7 +194,28 @@ TEST_CASE("identity: the second bcd is told of the first (case 178)") {
   auto second = identity_store::open(folder / "data");
   REQUIRE_FALSE(second);
   CHECK(second.error().message ==
-        "another bcd runs (pid " + std::to_string(::getpid()) + ")");
+        "another bcd runs (pid " + std::to_string(::getpid()) +
+            "); stop the service first: systemctl stop bcd");
+  CHECK(second.error().code == errc::conflict);
+}
+
+TEST_CASE("identity: the lock holds where its pid cannot be written") {
+  temporary_folder folder;
+  { auto made = open(folder); }
+  auto child = ::fork();
+  if (child == 0) {
+    // As on a full disk: every write fails.
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+    auto first = identity_store::open(folder / "data");
+    auto second = identity_store::open(folder / "data");
+    ::_exit(!first ? 1 : second ? 2 : 0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE(

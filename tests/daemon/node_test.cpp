@@ -126,7 +126,7 @@ TEST_CASE("node: no identity, or none that loads (case 177)") {
   SECTION("damaged") {
     w.join_since(std::chrono::hours{1});
     write_text(w.config.data_dir / "identity.json", "{");
-    CHECK(w.run() == node_exit::local);
+    CHECK(w.run() == node_exit::needs_person);
     CHECK_THAT(w.said.back(), Catch::Contains("does not load") &&
                                   Catch::Contains("--reset --yes"));
   }
@@ -142,15 +142,24 @@ TEST_CASE("node: the second daemon on one folder is turned away (case 178)") {
   other.config.data_dir = w.config.data_dir;
   CHECK(other.run() == node_exit::local);
   CHECK(other.said.back() ==
-        "another bcd runs (pid " + std::to_string(::getpid()) + ")");
-  // `bcd join` as well, and the token is not even asked for.
+        "another bcd runs (pid " + std::to_string(::getpid()) +
+            "); stop the service first: systemctl stop bcd");
+  // `bcd join` says what it says without it, a reset that it must stop; the
+  // token is not even asked for.
   fake_machine machine;
-  auto outcome = run_join(w.config, machine, []() -> result<secret_bytes> {
+  auto no_token = []() -> result<secret_bytes> {
     FAIL("the token was asked for");
     return secret_bytes{};
-  });
+  };
+  auto outcome = run_join(w.config, machine, no_token);
+  CHECK(outcome.exit_code == join_exit::joined);
+  CHECK(outcome.already_joined);
+  CHECK_THAT(outcome.message, Catch::StartsWith("already joined as node_"));
+  join_options reset;
+  reset.reset = true;
+  outcome = run_join(w.config, machine, no_token, reset);
   CHECK(outcome.exit_code == join_exit::local);
-  CHECK_THAT(outcome.message, Catch::Contains("another bcd runs (pid"));
+  CHECK_THAT(outcome.message, Catch::Contains("systemctl stop bcd"));
   w.stop.request_stop();
   first.join();
 }

@@ -230,6 +230,34 @@ TEST_CASE("renewal loop: the gateway is back, and so is a session") {
   CHECK(w.node.loop().status().session == "connected");
 }
 
+TEST_CASE(
+    "renewal loop: sessions do not lift the limit on what was sent "
+    "(case 107)") {
+  world w;
+  const bool mixed = GENERATE(false, true);
+  for (int i = 0; i < 2'000; ++i) {
+    auto fate = mixed && i % 2 == 1 ? exchange::fate::unreachable
+                                    : exchange::fate::lost;
+    w.server.script.push_back([fate](auto&, const auto&) {
+      return exchange{fate, 0, "", {}, "cut off"};
+    });
+  }
+  w.node.run(hours{14});
+  std::vector<time_point> sent;
+  for (auto until = w.time.server + hours{4}; w.time.server < until;
+       w.time.pass(seconds{10})) {
+    auto before = w.server.requests.size();
+    (void)w.node.loop().step();
+    if (w.server.requests.size() > before && (!mixed || before % 2 == 0))
+      sent.push_back(w.time.server);
+    w.node.loop().session_is({"connected", true, false});
+    w.node.loop().session_is({"lost", false, false});
+  }
+  REQUIRE(sent.size() > 12);
+  for (std::size_t i = 12; i < sent.size(); ++i)
+    CHECK(sent[i] >= sent[i - 12] + hours{1});
+}
+
 TEST_CASE("renewal loop: a session does not speed up what is refused") {
   world w;
   w.server.revoked = true;

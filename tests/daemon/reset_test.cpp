@@ -297,7 +297,8 @@ TEST_CASE(
   CHECK(outcome.exit_code == code);
   CHECK_THAT(outcome.message,
              Catch::Contains(w.data().string() + ", named *" + w.suffix()) &&
-                 Catch::EndsWith("run bcd join again without --reset"));
+                 Catch::EndsWith("run bcd join again without --reset, then "
+                                 "systemctl restart bcd"));
   w.check_old_is_aside();
   CHECK_FALSE(fs::exists(w.data() / "identity.json"));
   CHECK_FALSE(fs::exists(w.data() / "node.key"));

@@ -164,11 +164,14 @@ TEST_CASE("session: the welcome's time is the pinned key's, for our nonce") {
                   15,
                   key.pub().spki(),
                   {to_millis(now), {sig.begin(), sig.end()}}};
-  auto pin = key.pub().pin();
+  std::vector<std::string> pin{key.pub().pin()};
   REQUIRE(check_welcome(w, pin, nonce));
   CHECK(check_welcome(w, pin, nonce).value() == now);
-  CHECK_FALSE(
-      check_welcome(w, pki::private_key::generate().pub().pin(), nonce));
+  auto old = pki::private_key::generate().pub().pin();
+  CHECK_FALSE(check_welcome(w, {old}, nonce));
+  CHECK_FALSE(check_welcome(w, {}, nonce));
+  // While keys rotate: any of those that are trusted.
+  CHECK(check_welcome(w, {old, pin[0]}, nonce));
   CHECK_FALSE(check_welcome(w, pin, bytes(32, 8)));
   CHECK_FALSE(check_welcome(w, pin, bytes(31, 7)));
   auto other = w;

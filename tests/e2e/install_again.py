@@ -92,6 +92,37 @@ class InstallAgain(InstallCase):
         self.assertEqual(
             (self.server.root / "var/lib/bcd/identity.json").read_text(), node)
 
+    def test_another_data_folder(self):
+        """The hardened unit may write to the configured folder; where it
+        could not, nothing is changed."""
+        self.script()
+        self.adopt()
+        text = (self.server.root / "etc/bcd/config.toml").read_text()
+        self.server.clean()
+        config = self.server.root / "etc/bcd/config.toml"
+        config.parent.mkdir()
+        token = self.token()
+        for folder in ("/home/bcd", "/root/bcd", "/tmp/bcd", "/srv/b c",
+                       "/srv/50%", "/srv/../tmp/bcd", "srv"):
+            config.write_text(text + f'data_dir = "{folder}"\n')
+            self.assert_changes_nothing("data_dir", "nothing was changed",
+                                        given=token["token"])
+        config.write_text(text + 'data_dir = "/srv/bcd"\n')
+        self.adopt()
+        more = "etc/systemd/system/bcd.service.d/data-dir.conf"
+        self.assertIn("[Service]\nReadWritePaths=/srv/bcd\n",
+                      (self.server.root / more).read_text())
+        self.assertEqual((self.server.root / "srv/bcd").stat().st_mode & 0o777,
+                         0o700)
+        self.assertTrue((self.server.root / "srv/bcd/identity.json").exists())
+        self.server.clean()
+        self.server.run("rm", "-r", "/srv/bcd")
+        # Back in the usual place nothing else is open.
+        config.parent.mkdir()
+        config.write_text(text)
+        self.adopt()
+        self.assertFalse((self.server.root / more).exists())
+
     def test_another_site(self):
         """Case 173: it stops before it replaces the configuration."""
         self.script()

@@ -101,6 +101,7 @@ TEST_CASE("audit: what follows from a decision has no row of its own") {
   };
   CHECK(!is_audited(revoked(revocation::reclaimed)));
   CHECK(!is_audited(revoked(revocation::deleted)));
+  CHECK(!is_audited(revoked(revocation::superseded)));
   CHECK(entry_of(revoked(revocation::revoked)).action ==
         "compute:nodes:revoke-identity");
   CHECK(!is_audited(of(join_token::encode(join_token::redeemed{

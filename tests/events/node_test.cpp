@@ -452,6 +452,44 @@ TEST_CASE("node: 1,000 renewals leave no more than two certificates") {
   CHECK(live(s, when) == 2);
 }
 
+TEST_CASE("node: 1,000 renewals within an hour leave eight live ones") {
+  sampler random{34};
+  auto s = joined_at({now});
+  const auto first = s.certificates[0].cert.serial;
+  // The machine goes on with the newest, or with one and the same.
+  const bool by_one = GENERATE(false, true);
+  CAPTURE(by_one);
+  auto when = now;
+  std::size_t revoked = 0;
+  for (int i = 0; i < 1'000; ++i) {
+    when += milliseconds{3'600};
+    auto r = renewal_at(random, s, when);
+    r.previous_serial = by_one ? first : s.certificates.back().cert.serial;
+    const auto oldest = s.certificates[by_one ? 1U % s.certificates.size() : 0];
+    const auto decided = node::decide(s, node::renew{r}).value();
+    // So many at a time, too.
+    REQUIRE(decided.size() <= 2);
+    for (const auto& one : all_of<node::certificate_revoked>(decided)) {
+      ++revoked;
+      CHECK(one.reason == node::revocation::superseded);
+      CHECK(one.serial == oldest.cert.serial);
+      CHECK(one.serial != r.previous_serial);
+      CHECK_FALSE(one.answer.empty());
+    }
+    s = fold(decided, s);
+    REQUIRE(s.certificates.size() <= node::max_live_certificates);
+    REQUIRE(s.certificates.back().cert.serial == r.cert.serial);
+    REQUIRE(live(s, when) ==
+            std::min<std::size_t>(static_cast<std::size_t>(i) + 2,
+                                  node::max_live_certificates));
+  }
+  CHECK(revoked == 1'001 - node::max_live_certificates);
+  CHECK((s.certificates.front().cert.serial == first) == by_one);
+  // What ends the identity stays small.
+  const auto all = node::decide(s, node::revoke_identity{when, ""}).value();
+  CHECK(all.size() == node::max_live_certificates);
+}
+
 TEST_CASE("node: what ends an identity ends every renewal of it") {
   sampler random{33};
   auto s = joined_at({now});

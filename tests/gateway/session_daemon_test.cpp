@@ -174,6 +174,22 @@ TEST_CASE("bcd session: hello, welcome, heartbeats, until it is stopped") {
   CHECK(comes_true([&] { return w.door->closed == 1; }));
 }
 
+TEST_CASE("bcd session: a welcome that crosses the stop changes nothing") {
+  world w;
+  w.door->on_text = [&](web_socket& s, std::string_view frame) {
+    auto hello = world::hello_in(frame);
+    if (!hello)
+      return;
+    w.stop.request_stop();
+    s.send(world::text(w.welcome(hello->nonce)));
+  };
+  auto out = w.run();
+  CHECK(out.what == end::stopped);
+  CHECK_FALSE(out.welcomed);
+  CHECK(w.welcomes == 0);
+  CHECK(w.times.empty());
+}
+
 TEST_CASE("bcd session: a welcome that is not genuine is not believed") {
   world w;
   auto other = pki::private_key::generate();

@@ -29,6 +29,8 @@ class fake_notices final : public actors::notice_port {
     for (const auto& [id, each] : watches_)
       each(n);
   }
+  [[nodiscard]] milliseconds age() const override { return how_old; }
+  std::atomic<milliseconds> how_old{milliseconds{0}};
   [[nodiscard]] std::size_t watches() const {
     std::lock_guard lock{mutex_};
     return watches_.size();
@@ -326,4 +328,66 @@ TEST_CASE("session_relay: a notice nobody knows the kind of is ignored") {
     return peer.upgrade().starts_with("HTTP/1.1 101 ");
   }));
   CHECK(api.connections == 1);
+}
+
+TEST_CASE(
+    "session_relay: a process that hears no news of the journal is no watch "
+    "(case 66)") {
+  world w;
+  fake_sessions api;
+  api.welcome();
+  // While nobody told of it the node was revoked.
+  api.on(daemon_request::check_session, 403);
+  fake_notices notices[2];
+  std::unique_ptr<relay_listener> listeners[2];
+  std::vector<std::uint16_t> ports;
+  for (int i : {0, 1}) {
+    relay_listener_options o;
+    o.keys = w.internal.keys;
+    auto made = start_relay_listener(std::move(o), api, &notices[i]);
+    REQUIRE(made);
+    listeners[i] = std::move(made).value();
+    ports.push_back(listeners[i]->port());
+  }
+  SECTION("any more: the watch moves, and every session is asked about") {
+    w.start(ports);
+    auto peer = w.session(w.node(1));
+    const int held = notices[0].watches() > 0 ? 0 : 1;
+    notices[held].how_old = seconds{3};
+    CHECK(peer->read_close() == 4403);
+    CHECK(notices[1 - held].watches() == 1);
+    CHECK(notices[held].watches() == 0);
+  }
+  SECTION("yet: another is asked") {
+    notices[0].how_old = std::chrono::hours{1};
+    w.start(ports);
+    auto peer = w.session(w.node(1));
+    CHECK(notices[0].watches() == 0);
+    CHECK(notices[1].watches() == 1);
+  }
+  w.gateway.reset();
+}
+
+TEST_CASE("session_relay: who watches names a gateway") {
+  relay_world w;
+  echo_joins api;
+  fake_notices notices;
+  relay_listener_options o;
+  o.keys = w.keys;
+  std::atomic<int> told{0};
+  o.gateways = [&](const std::string&, bool) { ++told; };
+  auto listener = start_relay_listener(std::move(o), api, &notices);
+  REQUIRE(listener);
+  auto id = GENERATE(std::string{}, std::string{"gw_"},
+                     std::string{"gw_'; drop table gateways"},
+                     std::string{"node_01k5w000000000000000000000"});
+  CAPTURE(id);
+  tls_peer peer{listener.value()->port(),
+                {.identity = w.gateway.get(),
+                 .max_version = TLS1_3_VERSION,
+                 .alpn = "\x0a" + std::string{relay::protocol}}};
+  peer.send(relay::encode(relay::watch{id}));
+  CHECK(peer.read().empty());
+  CHECK(told == 0);
+  CHECK(notices.watches() == 0);
 }

@@ -99,7 +99,8 @@ TEST_CASE("session: who does not get one") {
   CHECK(w.api.count(daemon_request::hello) == 0);
 }
 
-TEST_CASE("session: places are bounded, of all, of a node, of an address") {
+TEST_CASE(
+    "session: places are bounded, of all, of a certificate, of an address") {
   session_world w;
   SECTION("of all") {
     w.options.max_open = 2;
@@ -107,15 +108,15 @@ TEST_CASE("session: places are bounded, of all, of a node, of an address") {
   SECTION("of an address") {
     w.options.max_open_per_peer = 2;
   }
-  SECTION("of a node") {
-    w.options.max_per_node = 2;
+  SECTION("of a certificate") {
+    w.options.max_per_certificate = 2;
   }
-  const bool by_node = w.options.max_per_node == 2;
+  const bool by_certificate = w.options.max_per_certificate == 2;
   const bool of_all = w.options.max_open == 2;
   w.start();
   std::vector<node_identity> nodes;
   for (int i = 0; i < 3; ++i)
-    nodes.push_back(w.node(by_node ? 1 : i));
+    nodes.push_back(by_certificate && i > 0 ? nodes[0] : w.node(i));
   auto first = w.open(nodes[0]);
   auto second = w.open(nodes[1]);
   CHECK(is(refused(w, nodes[2].tls.get()), of_all ? 503 : 429,
@@ -140,4 +141,34 @@ TEST_CASE("session: sessions take no place of other connections") {
   tls_peer join{w.server->port(), {}};
   join.send("GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   CHECK(join.read_to_end().starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE("session: a node's old certificate keeps none from its new one") {
+  session_world w;
+  w.start();
+  auto old = w.node(1);
+  auto fresh = w.node(1);
+  std::vector<std::unique_ptr<ws_peer>> open;
+  for (std::size_t i = 0; i < w.options.max_per_certificate; ++i)
+    open.push_back(w.open(old));
+  CHECK(is(refused(w, old.tls.get()), 429, "RATE_LIMITED"));
+  for (int i = 0; i < 20; ++i)
+    (void)refused(w, old.tls.get());
+  CHECK(refused(w, fresh.tls.get()).starts_with("HTTP/1.1 101 "));
+}
+
+TEST_CASE("session: a node that comes again and again is put off") {
+  session_world w;
+  // None comes back while this runs.
+  w.options.upgrades.per_second = 0.000'001;
+  w.start();
+  auto who = w.node(1);
+  const auto burst = static_cast<int>(w.options.upgrades.burst);
+  for (int i = 0; i < burst; ++i) {
+    CHECK(refused(w, who.tls.get()).starts_with("HTTP/1.1 101 "));
+    REQUIRE(comes_true([&] { return w.registry->size() == 0; }));
+  }
+  CHECK(is(refused(w, who.tls.get()), 429, "RATE_LIMITED"));
+  // Nobody else is.
+  CHECK(refused(w, w.node(2).tls.get()).starts_with("HTTP/1.1 101 "));
 }

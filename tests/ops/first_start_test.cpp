@@ -10,6 +10,7 @@
 #include "events/streams.hpp"
 #include "ops/cli/files.hpp"
 #include "pki/digest.hpp"
+#include "pki/rotation.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
@@ -175,6 +176,25 @@ TEST_CASE("first start: the bundle opens with its secret alone", "[ops]") {
   REQUIRE(keys);
   REQUIRE(keys.value());
   CHECK(keys.value()->trust_domain == "compute.example.com");
+  auto at = serve::load_keys_at(*d.store, secret).value();
+  CHECK(at.version == 1);
+  CHECK(serve::keys_are_current(*d.store, at.version).value());
+  auto next = pki::prepare_key(bundle, pki::key_name::node_ca, now).value();
+  auto step = serve::new_batch(now);
+  step.writes.push_back(serve::first_event(
+      std::string{events::pki_stream}, tenant_id{},
+      events::pki_bundle::encode(events::pki_bundle::rotated{
+          events::pki_bundle::step::prepared,
+          {"node-ca"},
+          {pins.serving_ca, pins.join_signing, pins.join_encryption},
+          now,
+          pki::seal_bundle(next, secret).value()})));
+  step.writes.back().expected_version = at.version;
+  REQUIRE(d.store->append(std::span{&step, 1}));
+  CHECK_FALSE(serve::keys_are_current(*d.store, at.version).value());
+  auto later = serve::load_keys_at(*d.store, secret).value();
+  CHECK(later.bundle->others.size() == 1);
+  CHECK(serve::keys_are_current(*d.store, later.version).value());
   auto wrong = serve::load_keys(
       *d.store, secret_bytes{std::string_view{"another secret, as long"}});
   REQUIRE_FALSE(wrong);

@@ -53,6 +53,19 @@ TEST_CASE("health: ready while store and actors answer", "[ops]") {
   CHECK_FALSE(serve::not_ready_because(health{}).empty());
 }
 
+TEST_CASE("health: keys that were rotated show, and take no process out",
+          "[ops]") {
+  auto h = well();
+  serve::join_counts none;
+  CHECK(
+      has_line(serve::metrics_text(h, none), "better_compute_keys_current 1"));
+  h.keys_current = false;
+  CHECK(serve::not_ready_because(h).empty());
+  CHECK(
+      has_line(serve::metrics_text(h, none), "better_compute_keys_current 0"));
+  CHECK(has_line(serve::metrics_text(h, none), "better_compute_ready 1"));
+}
+
 TEST_CASE("health: read models may be behind, but not without bound", "[ops]") {
   auto h = well();
   h.head = h.projected + 100'000;

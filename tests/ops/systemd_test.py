@@ -93,9 +93,23 @@ class SystemdTest(unittest.TestCase):
         told = (ROOT / "daemon" / "node_command.cpp").read_text()
         self.assertIn("RestartPreventExitStatus=" +
                       service["RestartPreventExitStatus"] + " ", told)
+        # 7 may pass by itself: a machine must not be left without a daemon.
+        self.assertEqual(service["RestartPreventExitStatus"], "2 9")
+        # A daemon that waits for a join is started every time, without end.
+        self.assertGreater(int(service["RestartSec"]), 10)
         # It ends by itself within 10 s.
         self.assertGreater(int(service["TimeoutStopSec"]), 10)
         self.assertEqual(service["CapabilityBoundingSet"], "")
+
+    def test_a_join_at_boot_starts_the_node(self):
+        service = Unit(ROOT / "ops" / "systemd" / "bcd-join.service")["Service"]
+        # Without blocking: bcd.service waits for this unit.
+        self.assertEqual(
+            service["ExecStartPost"],
+            "-+/usr/bin/systemctl --no-block restart bcd.service")
+        node = Unit(ROOT / "ops" / "systemd" / "bcd.service")["Unit"]
+        self.assertIn("bcd-join.service", node["After"].split())
+        self.assertNotIn("7", service["RestartPreventExitStatus"].split())
 
     def test_no_secret_is_an_argument_or_a_variable(self):
         for path in UNITS:

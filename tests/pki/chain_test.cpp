@@ -60,6 +60,26 @@ TEST_CASE("chain: a pin of the leaf or of a certificate fails (case 174)") {
                            "gw.example.com") == chain_fault::pin);
 }
 
+TEST_CASE("chain: any of several pins, while the serving CA is replaced") {
+  world w, next;
+  using pins = std::vector<std::string>;
+  for (const auto& both : {pins{w.pin, next.pin}, pins{next.pin, w.pin}}) {
+    CHECK(check_server_chain(w.chain, both, "gw.example.com") ==
+          chain_fault::none);
+    CHECK(check_server_chain(next.chain, both, "gw.example.com") ==
+          chain_fault::none);
+    CHECK(check_server_chain(w.chain, both, "other.example.com") ==
+          chain_fault::name);
+    // The one's leaf, the other's CA.
+    CHECK(check_server_chain({w.leaf.certificate, next.ca.certificate}, both,
+                             "gw.example.com") == chain_fault::signature);
+  }
+  CHECK(check_server_chain(w.chain, pins{next.pin}, "gw.example.com") ==
+        chain_fault::pin);
+  CHECK(check_server_chain(w.chain, pins{}, "gw.example.com") !=
+        chain_fault::none);
+}
+
 TEST_CASE("chain: the pinned CA must be there and must have signed") {
   world w, other;
   CHECK(check_server_chain({}, w.pin, "gw.example.com") ==
