@@ -58,6 +58,7 @@ result<identity_look> look_in(const private_dir& dir) {
   if (!file) {
     auto out = broken("identity.json is missing");
     out.absent = !key_file && !next_file;
+    out.join_unfinished = dir.age(pending_csr_name).has_value();
     return out;
   }
   auto who = decode_identity(file->expose_text());
@@ -156,6 +157,10 @@ std::string encode(const identity& who) {
     out.field("servingCaPins", who.serving_ca_pins);
   if (!who.join_signing_pins.empty())
     out.field("joinSigningPins", who.join_signing_pins);
+  if (!who.installed_serving_ca_pin.empty())
+    out.field("installedServingCaPin", who.installed_serving_ca_pin);
+  if (!who.installed_join_signing_pin.empty())
+    out.field("installedJoinSigningPin", who.installed_join_signing_pin);
   out.end_object();
   return out.str() + "\n";
 }
@@ -190,6 +195,8 @@ result<identity> decode_identity(std::string_view text) {
   BC_TRY(keys, from.texts("commandSigningKeys"));
   BC_TRY(serving, pins_in(from, "servingCaPins"));
   BC_TRY(signing, pins_in(from, "joinSigningPins"));
+  BC_TRY(serving_then, from.optional_text("installedServingCaPin"));
+  BC_TRY(signing_then, from.optional_text("installedJoinSigningPin"));
   for (const auto& pem : chain) {
     BC_TRY(der, pki::certificate_from_pem(pem));
     who.certificate_chain.push_back(der);
@@ -208,6 +215,8 @@ result<identity> decode_identity(std::string_view text) {
   who.not_after = not_after;
   who.serving_ca_pins = std::move(serving);
   who.join_signing_pins = std::move(signing);
+  who.installed_serving_ca_pin = serving_then.value_or("");
+  who.installed_join_signing_pin = signing_then.value_or("");
   return who;
 }
 

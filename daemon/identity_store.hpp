@@ -27,6 +27,10 @@ struct identity {
   /// the configuration, while the deployment's keys rotate or have since.
   std::vector<std::string> serving_ca_pins = {};
   std::vector<std::string> join_signing_pins = {};
+  /// The configured pins when those were told: once a person has replaced
+  /// these, what an older key vouched for counts no more.
+  std::string installed_serving_ca_pin = {};
+  std::string installed_join_signing_pin = {};
 };
 
 /// An identity and the private key its certificate is for.
@@ -42,6 +46,7 @@ struct identity_look {
   std::optional<node_identity> pair;  // nullopt: it does not load
   std::string why;                    // why it does not load, in words
   bool absent = false;  // there is neither identity.json nor a key: not joined
+  bool join_unfinished = false;  // no identity.json, and a CSR that waits
   /// A renewal was cut short: the key is still in node.key.next.
   bool key_is_next = false;
 };

@@ -169,7 +169,9 @@ class attempt {
                  b.command_signing_keys,
                  checked.not_after,
                  b.serving_ca_pins,
-                 b.join_signing_pins};
+                 b.join_signing_pins,
+                 config_.serving_ca_spki_pin,
+                 config_.join_signing_key_pin};
     if (auto kept = store_.keep(request_.key, who); !kept)
       return finish(join_exit::local,
                     kept.error().message +

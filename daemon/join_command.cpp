@@ -257,7 +257,7 @@ int join(const join_arguments& given) {
     std::printf(
         "to set this identity aside and join anew: systemctl stop bcd; bcd "
         "join --reset --yes\n");
-  else if (joined && given.reset)
+  else if (joined)
     std::printf("to run bcd node with it: systemctl restart bcd\n");
   // It is spent, whatever comes now.
   if (joined && !outcome.already_joined)

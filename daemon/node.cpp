@@ -186,6 +186,11 @@ start begin(const identity_store& store, const node_options& options) {
         "< token-file");
     return {};
   }
+  if (!look.pair && look.join_unfinished) {
+    options.say("the join of this machine was cut short: " + look.why +
+                "; run bcd join again with the same token");
+    return {};
+  }
   if (!look.pair) {
     options.say("the identity does not load: " + look.why +
                 "; join again as root: bcd join --reset --yes, then bcd join");

@@ -142,7 +142,8 @@ class attempt {
     out_.renewed = node_identity{
         {b.node_id, b.site_id, b.trust_domain, b.role, config_.gateway_url,
          b.certificate_chain, b.command_signing_keys, checked.not_after,
-         b.serving_ca_pins, b.join_signing_pins},
+         b.serving_ca_pins, b.join_signing_pins, config_.serving_ca_spki_pin,
+         config_.join_signing_key_pin},
         key_.clone()};
     ended(end::renewed, {});
   }

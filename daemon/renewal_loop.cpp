@@ -100,9 +100,9 @@ void renewal_loop::learn(time_point server, const clock_reading& at) {
 
 void renewal_loop::session_is(const session_news& news) {
   // The gateway is back before the next attempt would have found out.
-  if (news.connected && never_reached_) {
+  if (news.connected && got_no_answer_) {
     pacer_.gateway_is_back();
-    never_reached_ = false;
+    got_no_answer_ = false;
   }
   if (status_.session == news.how)
     return;
@@ -120,22 +120,33 @@ void renewal_loop::attempt() {
   if (!got.renewed && tools_.stopping && tools_.stopping())
     return;
   status_.last_attempt = clock_.now(at);
-  never_reached_ = got.what == end::unreachable;
+  got_no_answer_ = got.what == end::unreachable || got.what == end::lost ||
+                   got.what == end::unavailable;
   if (got.renewed)
     accept(std::move(*got.renewed), at, got.requests);
   else
     failed(got, at);
 }
 
+bool renewal_loop::is_on_disk(const node_identity& one) const {
+  auto found = store_.look();
+  return found && found.value().pair &&
+         found.value().pair->who.certificate_chain == one.who.certificate_chain;
+}
+
 void renewal_loop::accept(node_identity renewed, const clock_reading& at,
                           int requests) {
-  if (auto kept = store_.renew(renewed.key, renewed.who); !kept) {
+  auto kept = store_.renew(renewed.key, renewed.who);
+  if (!kept && !is_on_disk(renewed)) {
     pacer_.failed(at.since_boot, requests, tools_.random());
     return become(renewal_state::retrying, kept.error().message,
                   "renewal failed: " + kept.error().message +
                       "; the old certificate stays in use until " +
                       to_rfc3339(leaf_.not_after));
   }
+  // A restart would load it, and asking again would only spend it.
+  if (!kept)
+    tools_.say(kept.error().message + "; the new certificate is on disk");
   me_ = std::move(renewed);
   leaf_ = lifetime_of(me_);
   auto now = clock_.now(at);

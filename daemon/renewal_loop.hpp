@@ -60,6 +60,7 @@ class renewal_loop {
   // False when the certificate is due as it comes.
   bool schedule(time_point now);
   void attempt();
+  [[nodiscard]] bool is_on_disk(const node_identity& one) const;
   void accept(node_identity renewed, const clock_reading& at, int requests);
   void failed(const renewal_attempt& got, const clock_reading& at);
   void become(renewal_state state, const std::string& why,
@@ -74,7 +75,7 @@ class renewal_loop {
   server_clock clock_;
   attempt_pacer pacer_;
   node_status status_;
-  bool never_reached_ = false;  // the last attempt did not reach a gateway
+  bool got_no_answer_ = false;  // the last attempt did not reach a gateway
   bool short_lived_told_ = false;
   milliseconds told_offset_{0};
 };

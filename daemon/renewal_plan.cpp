@@ -46,9 +46,11 @@ milliseconds back_off(int failures, unsigned random) {
 }
 
 milliseconds attempt_pacer::next() const {
-  if (requests_.size() < most_in_an_hour)
+  const std::size_t most =
+      may_use_reserve_ ? most_in_an_hour : most_in_an_hour - reserved;
+  if (requests_.size() < most)
     return after_back_off_;
-  auto oldest = requests_[requests_.size() - most_in_an_hour];
+  auto oldest = requests_[requests_.size() - most];
   return std::max(after_back_off_, oldest + an_hour);
 }
 
@@ -63,6 +65,7 @@ void attempt_pacer::failed(milliseconds since_boot, int requests,
                            unsigned random) {
   count(since_boot, requests);
   ++failures_;
+  may_use_reserve_ = false;
   after_back_off_ = since_boot + back_off(failures_, random);
 }
 
@@ -74,12 +77,14 @@ void attempt_pacer::succeeded() noexcept {
 void attempt_pacer::came_late(milliseconds since_boot, int requests) {
   count(since_boot, requests);
   failures_ = 0;
+  may_use_reserve_ = true;
   after_back_off_ = since_boot;
 }
 
 void attempt_pacer::gateway_is_back() noexcept {
   after_back_off_ = milliseconds{0};
   failures_ = 0;
+  may_use_reserve_ = true;
 }
 
 }  // namespace bc::daemon

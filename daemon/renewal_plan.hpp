@@ -55,6 +55,8 @@ struct lifetime {
 class attempt_pacer {
  public:
   static constexpr int most_in_an_hour = 12;
+  /// Of these, kept for when the gateway is back.
+  static constexpr int reserved = 2;
 
   /// Nothing is tried before this moment (since boot).
   [[nodiscard]] milliseconds next() const;
@@ -62,8 +64,8 @@ class attempt_pacer {
   void succeeded() noexcept;
   /// A certificate came, and was due for renewal as it came.
   void came_late(milliseconds since_boot, int requests);
-  /// The gateway, which the last attempt did not reach, is back: the wait is
-  /// over. Requests that were sent stay counted.
+  /// The gateway is back: the wait is over, and the reserve may be used until
+  /// the next failure. Requests that were sent stay counted.
   void gateway_is_back() noexcept;
 
  private:
@@ -72,6 +74,7 @@ class attempt_pacer {
   std::deque<milliseconds> requests_;
   milliseconds after_back_off_{0};
   int failures_ = 0;
+  bool may_use_reserve_ = false;
 };
 
 /// 1 s, 2 s, 4 s, … 5 min for the 1st, 2nd, 3rd, … failure in a row; half to

@@ -17,6 +17,11 @@ std::vector<std::string> all_of(const std::string& configured,
 }  // namespace
 
 config with_pins_of(config c, const identity& who) {
+  c.further_serving_ca_pins.clear();
+  c.further_join_signing_pins.clear();
+  if (who.installed_serving_ca_pin != c.serving_ca_spki_pin ||
+      who.installed_join_signing_pin != c.join_signing_key_pin)
+    return c;
   c.further_serving_ca_pins = who.serving_ca_pins;
   c.further_join_signing_pins = who.join_signing_pins;
   return c;

@@ -13,7 +13,7 @@
 namespace bc::daemon {
 
 /// The configuration with the pins that the identity's last checked answer
-/// brought.
+/// brought, unless the configured ones were replaced since.
 [[nodiscard]] config with_pins_of(config c, const identity& who);
 
 /// All that count, the configured one first.

@@ -1,4 +1,5 @@
 #include "events/node.hpp"
+#include "events/node_sessions.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -47,15 +48,19 @@ void revoke_live(std::vector<event>& out, const state& s, revocation why,
       out.push_back(revoking(s, i.cert, why, note, now));
 }
 
-// The oldest, before one more is issued; not the one it is issued for.
+// The oldest, before one more is issued; not the one it is issued for, nor the
+// one of the live session: who holds a copy of an older key must not shut the
+// node out.
 void revoke_superseded(std::vector<event>& out, const state& s,
                        const renewed& next) {
+  const auto* in_use = live_session(s);
   auto live = static_cast<std::size_t>(std::ranges::count_if(
       s.certificates, [&next](const auto& i) { return is_live(i, next.at); }));
   for (const auto& i : s.certificates) {
     if (live < max_live_certificates)
       return;
-    if (!is_live(i, next.at) || i.cert.serial == next.previous_serial)
+    if (!is_live(i, next.at) || i.cert.serial == next.previous_serial ||
+        (in_use != nullptr && i.cert.serial == in_use->serial))
       continue;
     out.push_back(revoking(s, i.cert, revocation::superseded, {}, next.at));
     --live;

@@ -37,6 +37,10 @@ result<certified> read_certificate(std::string_view der) {
   return certified{id.value().node, leaf.value().not_after};
 }
 
+std::string place_of(const std::string& node, std::string_view address) {
+  return node + "@" + peer_key(address);
+}
+
 std::string key_of(std::string_view der) {
   return to_hex(pki::sha256(as_bytes(der)));
 }
@@ -82,6 +86,11 @@ result<std::shared_ptr<web_socket_user>> session_registry::admit(
       return fail(errc::rate_limited, "this node comes too often");
     if (!by_certificate_.enter(key, options_.max_per_certificate))
       return fail(errc::rate_limited, "this node has too many sessions");
+    if (!by_node_and_peer_.enter(place_of(who.node, request.peer_address),
+                                 options_.max_per_node_and_peer)) {
+      by_certificate_.leave(key);
+      return fail(errc::rate_limited, "this node has too many sessions");
+    }
   }
   session_peer peer{pki::mint<session_id>(system_clock{}.now()).str(),
                     std::move(who.node), request.peer_address,
@@ -105,6 +114,7 @@ void session_registry::closed(const node_session& one) {
   const auto key = key_of(one.peer().certificate);
   std::lock_guard lock{mutex_};
   by_certificate_.leave(key);
+  by_node_and_peer_.leave(place_of(one.peer().node_id, one.peer().address));
   auto found = by_node_.find(one.peer().node_id);
   if (found == by_node_.end())
     return;

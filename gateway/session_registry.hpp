@@ -22,6 +22,9 @@ struct session_options {
   /// WebSockets of one certificate: the one it has, and the next ones that may
   /// replace it. A node's older certificates take no place of its newest.
   std::size_t max_per_certificate = 4;
+  /// Of one node's, whatever certificates, from one address: who collects
+  /// certificates takes no places from the others behind it.
+  std::size_t max_per_node_and_peer = 8;
   /// Upgrades of one certificate; over it RATE_LIMITED.
   peer_rate upgrades{10.0 / 60, 10};
 };
@@ -76,6 +79,7 @@ class session_registry final
   mutable std::mutex mutex_;
   std::unordered_map<std::string, sessions> by_node_;  // open ones
   peer_counts by_certificate_;  // admitted, opened or not
+  peer_counts by_node_and_peer_;
   bool watched_ = false;
   bool stopping_ = false;
 };

@@ -87,6 +87,7 @@ TEST_CASE("session: 2,000 idle sessions are at most 60 KB each", "[.long]") {
 
   session_world w;
   w.options.max_per_certificate = many;
+  w.options.max_per_node_and_peer = many;
   w.options.upgrades.per_second = 0;
   w.options.max_open_per_peer = 0;
   w.api.welcome(3'600);

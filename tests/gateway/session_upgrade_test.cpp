@@ -157,6 +157,21 @@ TEST_CASE("session: a node's old certificate keeps none from its new one") {
   CHECK(refused(w, fresh.tls.get()).starts_with("HTTP/1.1 101 "));
 }
 
+TEST_CASE("session: certificates without end bring a node no more places") {
+  session_world w;
+  w.start();
+  std::vector<std::unique_ptr<ws_peer>> open;
+  for (std::size_t i = 0; i < w.options.max_per_node_and_peer; ++i)
+    open.push_back(w.open(w.node(1)));
+  CHECK(is(refused(w, w.node(1).tls.get()), 429, "RATE_LIMITED"));
+  CHECK(refused(w, w.node(2).tls.get()).starts_with("HTTP/1.1 101 "));
+  // One that goes makes room.
+  open.pop_back();
+  CHECK(comes_true([&] {
+    return refused(w, w.node(1).tls.get()).starts_with("HTTP/1.1 101 ");
+  }));
+}
+
 TEST_CASE("session: a node that comes again and again is put off") {
   session_world w;
   // None comes back while this runs.
