@@ -196,3 +196,21 @@ TEST_CASE("key rotation: identity.json of before has no pins, and loads") {
   CHECK(serving_ca_pins(c) == std::vector{w.installed.serving_ca_spki_pin});
   CHECK(join_signing_pins(c) == std::vector{w.installed.join_signing_key_pin});
 }
+
+TEST_CASE("key rotation: pins replaced by hand end what others vouched for") {
+  world w;
+  auto who = w.who();
+  who.serving_ca_pins.push_back("sha256/told");
+  who.join_signing_pins.push_back("sha256/told");
+  const auto read = decode_identity(encode(who)).value();
+  CHECK(is_trusted("sha256/told",
+                   serving_ca_pins(with_pins_of(w.installed, read))));
+  for (auto pin :
+       {&config::serving_ca_spki_pin, &config::join_signing_key_pin}) {
+    auto replaced = w.installed;
+    replaced.*pin = "sha256/new";
+    const auto c = with_pins_of(replaced, read);
+    CHECK(serving_ca_pins(c) == std::vector{replaced.serving_ca_spki_pin});
+    CHECK(join_signing_pins(c) == std::vector{replaced.join_signing_key_pin});
+  }
+}

@@ -2,6 +2,7 @@
 // 68).
 #include "events/node.hpp"
 
+#include "events/node_sessions.hpp"
 #include "stream_samples.hpp"
 
 #include <catch2/catch.hpp>
@@ -488,6 +489,28 @@ TEST_CASE("node: 1,000 renewals within an hour leave eight live ones") {
   // What ends the identity stays small.
   const auto all = node::decide(s, node::revoke_identity{when, ""}).value();
   CHECK(all.size() == node::max_live_certificates);
+}
+
+TEST_CASE(
+    "node: who renews a copied key spares the live session's certificate") {
+  sampler random{35};
+  auto s = joined_at({now});
+  const auto copied = s.certificates[0].cert.serial;
+  s = renewed_at(random, std::move(s), now + seconds{1});
+  const auto used = s.certificates.back().cert.serial;
+  s = fold(node::decide(s, node::connect{now + seconds{2}, "sess_1", "gw_1",
+                                         "192.0.2.1", "0.1.0", used})
+               .value(),
+           s);
+  for (int i = 0; i < 40; ++i) {
+    auto r = renewal_at(random, s, now + seconds{3 + i});
+    r.previous_serial = copied;
+    s = fold(node::decide(s, node::renew{r}).value(), s);
+  }
+  CHECK(s.certificates.size() <= node::max_live_certificates);
+  CHECK(std::ranges::any_of(s.certificates, [&used](const auto& i) {
+    return i.cert.serial == used && !i.revoked_at;
+  }));
 }
 
 TEST_CASE("node: what ends an identity ends every renewal of it") {
