@@ -1,9 +1,8 @@
 #include "actors/certificate_watch.hpp"
 
+#include "actors/batches.hpp"
 #include "actors/look.hpp"
 #include "events/node_sessions.hpp"
-#include "events/streams.hpp"
-#include "pki/digest.hpp"
 #include "projections/queries.hpp"
 
 #include <caf/actor_system.hpp>
@@ -75,19 +74,11 @@ class warning : public std::enable_shared_from_this<warning> {
     auto decided = decide(s, node::warn_of_expiry{now});
     if (!decided || decided.value().empty())
       return next();
-    events::batch b;
-    b.id = pki::mint<batch_id>(now);
-    b.actor = "system";
-    auto& write = b.writes.emplace_back();
-    write.stream = events::stream_of(s.node->id);
-    write.tenant = s.node->tenant.str();
-    write.expected_version = s.version;
-    for (const auto& e : decided.value())
-      write.events.push_back(node::encode(e));
     // Rejected: it was renewed, or another process told. The next look finds
     // what is left.
-    streams_->append(std::move(b), then<events::append_outcome>(
-                                       [this](const auto&) { next(); }));
+    streams_->append(
+        system_batch(s, decided.value(), now),
+        then<events::append_outcome>([this](const auto&) { next(); }));
   }
 
   std::shared_ptr<ledger> streams_;

@@ -1,9 +1,8 @@
 #include "actors/gateway_watch.hpp"
 
+#include "actors/batches.hpp"
 #include "actors/look.hpp"
 #include "events/node_sessions.hpp"
-#include "events/streams.hpp"
-#include "pki/digest.hpp"
 #include "projections/queries.hpp"
 
 #include <caf/actor_system.hpp>
@@ -122,18 +121,10 @@ class giving_up : public std::enable_shared_from_this<giving_up> {
                                               node::session_end::gateway_lost});
     if (!decided || decided.value().empty())
       return next();
-    events::batch b;
-    b.id = pki::mint<batch_id>(now);
-    b.actor = "system";
-    auto& write = b.writes.emplace_back();
-    write.stream = events::stream_of(s.node->id);
-    write.tenant = s.node->tenant.str();
-    write.expected_version = s.version;
-    for (const auto& e : decided.value())
-      write.events.push_back(node::encode(e));
     // Rejected: the node moved on. The next look finds what is left.
-    streams_->append(std::move(b), then<events::append_outcome>(
-                                       [this](const auto&) { next(); }));
+    streams_->append(
+        system_batch(s, decided.value(), now),
+        then<events::append_outcome>([this](const auto&) { next(); }));
   }
 
   std::shared_ptr<ledger> streams_;

@@ -1,7 +1,7 @@
 #include "actors/stream_fold.hpp"
 
+#include "actors/batches.hpp"
 #include "events/streams.hpp"
-#include "pki/digest.hpp"
 
 #include <utility>
 #include <variant>
@@ -23,17 +23,8 @@ result<std::optional<events::batch>> adoption(const events::node::state& s,
   BC_TRY(decided, events::node::decide(s, events::node::adopt{now}));
   if (decided.empty())
     return std::nullopt;
-  events::stream_write write;
-  write.stream = events::stream_of(s.node->id);
-  write.tenant = s.node->tenant.str();
-  write.expected_version = s.version;
-  for (const auto& e : decided)
-    write.events.push_back(events::node::encode(e));
-  events::batch b;
-  b.id = pki::mint<batch_id>(now);
-  b.actor = "system";
+  auto b = system_batch(s, decided, now);
   b.correlation = correlation;
-  b.writes.push_back(std::move(write));
   return b;
 }
 

@@ -1,7 +1,7 @@
 #include "actors/joining/admission_batch.hpp"
 
+#include "actors/batches.hpp"
 #include "actors/joining/issuing.hpp"
-#include "actors/joining/machine_batch.hpp"
 #include "base/encoding.hpp"
 #include "events/node.hpp"
 #include "events/streams.hpp"

@@ -1,6 +1,6 @@
 #include "actors/joining/stored_answer.hpp"
 
-#include "actors/joining/machine_batch.hpp"
+#include "actors/batches.hpp"
 #include "events/node.hpp"
 
 #include <optional>

@@ -1,5 +1,5 @@
+#include "actors/batches.hpp"
 #include "actors/joining/issuing.hpp"
-#include "actors/joining/machine_batch.hpp"
 #include "actors/renewing/renew_run.hpp"
 #include "base/encoding.hpp"
 #include "base/fault_point.hpp"

@@ -1,11 +1,11 @@
 #include "actors/sessions/session_flow.hpp"
 
+#include "actors/batches.hpp"
 #include "actors/joining/answers.hpp"
 #include "base/wire_session.hpp"
 #include "events/node_sessions.hpp"
 #include "events/streams.hpp"
 #include "pki/certificate.hpp"
-#include "pki/digest.hpp"
 #include "pki/signature.hpp"
 #include "pki/spiffe.hpp"
 
@@ -191,18 +191,14 @@ class session_run : public std::enable_shared_from_this<session_run> {
   }
 
   void carry_out(verdict v) {
-    events::batch b;
-    b.id = pki::mint<batch_id>(streams_->now());
-    b.actor = "machine";
-    b.correlation = call_.correlation;
+    auto b = machine_batch(call_.correlation, streams_->now());
     b.valid_until = v.valid_until;
     auto& write = b.writes.emplace_back();
     write.stream = events::stream_of(id_);
     write.expected_version = state_->version;
     if (!v.events.empty())
       write.tenant = state_->node->tenant.str();
-    for (const auto& e : v.events)
-      write.events.push_back(node::encode(e));
+    write.events = encoded(v.events);
     streams_->append(
         std::move(b),
         then<events::append_outcome>(

@@ -1,4 +1,4 @@
-#include "actors/joining/machine_batch.hpp"
+#include "actors/batches.hpp"
 
 #include "events/streams.hpp"
 #include "pki/digest.hpp"
@@ -31,6 +31,18 @@ std::vector<events::event_write> encoded(
   out.reserve(decided.size());
   for (const auto& e : decided)
     out.push_back(events::node::encode(e));
+  return out;
+}
+
+events::batch system_batch(const events::node::state& node,
+                           const std::vector<events::node::event>& decided,
+                           time_point now) {
+  events::batch out;
+  out.id = pki::mint<batch_id>(now);
+  out.actor = "system";
+  out.writes.push_back({events::stream_of(node.node->id),
+                        node.node->tenant.str(), node.version,
+                        encoded(decided)});
   return out;
 }
 

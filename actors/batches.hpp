@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-/// What the batches of joins and renewals have in common.
+/// What the batches of joins, renewals, sessions and of the server itself have
+/// in common.
 namespace bc::actors {
 
 /// A batch of a machine's call, empty yet.
@@ -23,6 +24,11 @@ namespace bc::actors {
 /// What was decided for a node, to be written.
 [[nodiscard]] std::vector<events::event_write> encoded(
     const std::vector<events::node::event>& decided);
+
+/// What the server itself decided for a node, at the version it was decided on.
+[[nodiscard]] events::batch system_batch(
+    const events::node::state& node,
+    const std::vector<events::node::event>& decided, time_point now);
 
 /// Preconditions alone: what was decided still stands while the node is as it
 /// was read.
