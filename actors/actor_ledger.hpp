@@ -54,9 +54,19 @@ class actor_ledger final : public ledger {
              reply_to<shared_state<events::join_token::state>> done) override {
     state_of<events::join_token::state>(events::stream_of(id), std::move(done));
   }
+  void request(
+      const join_request_id& id,
+      reply_to<shared_state<events::join_request::state>> done) override {
+    state_of<events::join_request::state>(events::stream_of(id),
+                                          std::move(done));
+  }
   void node(const node_id& id,
             reply_to<shared_state<events::node::state>> done) override {
     state_of<events::node::state>(events::stream_of(id), std::move(done));
+  }
+  void command(const command_id& id,
+               reply_to<shared_state<events::command::state>> done) override {
+    state_of<events::command::state>(events::stream_of(id), std::move(done));
   }
 
   void append(events::batch b, reply_to<events::append_outcome> done) override {

@@ -18,13 +18,14 @@ api_service_actor::behavior_type api_service(service self,
   auto streams = std::make_shared<actor_ledger<service>>(self, others);
   return {
       [=](api_work& work) {
+        const auto request = work.call.request_id;
         try {
           flow(streams, std::move(work.call),
                [ticket = work.ticket](api_reply reply) {
                  ticket->answer(std::move(reply));
                });
         } catch (const std::exception& e) {
-          spdlog::error("an API call failed: {}", e.what());
+          spdlog::error("an API call failed: {} ({})", e.what(), request);
         }
       },
       [](const continuation& c) { c.run(); },

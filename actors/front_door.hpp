@@ -62,6 +62,11 @@ class front_door : public std::enable_shared_from_this<front_door<Reply>> {
     return nullptr;
   }
 
+  [[nodiscard]] std::size_t inside() const {
+    std::lock_guard lock{mutex_};
+    return inside_.size();
+  }
+
   /// From here on every new call is refused.
   void close() {
     std::lock_guard lock{mutex_};
@@ -96,7 +101,7 @@ class front_door : public std::enable_shared_from_this<front_door<Reply>> {
 
   void answer(std::uint64_t id, Reply reply) {
     if (auto one = take(id); one.done) {
-      call(one.done, std::move(reply));
+      call(one, std::move(reply));
       leave();
     }
   }
@@ -109,15 +114,16 @@ class front_door : public std::enable_shared_from_this<front_door<Reply>> {
   }
 
   void refuse(const guest& one, trouble why) {
-    call(one.done, refuse_(why, one.request_id));
+    call(one, refuse_(why, one.request_id));
   }
 
   // The callback is another's code: what it throws is its loss.
-  void call(const callback& done, Reply reply) noexcept {
+  void call(const guest& one, Reply reply) noexcept {
     try {
-      done(std::move(reply));
+      one.done(std::move(reply));
     } catch (const std::exception& e) {
-      spdlog::error("a reply could not be delivered: {}", e.what());
+      spdlog::error("a reply could not be delivered: {} ({})", e.what(),
+                    one.request_id);
     }
   }
 
@@ -140,7 +146,7 @@ class front_door : public std::enable_shared_from_this<front_door<Reply>> {
 
   const std::size_t limit_;
   const refusal refuse_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable left_;
   bool closed_ = false;
   std::uint64_t last_ = 0;

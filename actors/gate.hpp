@@ -25,6 +25,7 @@ class gate : public std::enable_shared_from_this<gate> {
   }
 
   [[nodiscard]] std::size_t inside() const { return inside_; }
+  [[nodiscard]] std::size_t limit() const { return limit_; }
 
  private:
   const std::size_t limit_;

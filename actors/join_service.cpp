@@ -47,13 +47,15 @@ join_service_actor::behavior_type join_service(service self,
           return;
         }
         auto call = std::move(work.call);
+        const auto request = call.correlation;
         try {
           flow->second(streams, std::move(call),
                        [=, work = std::move(work)](daemon_outcome out) {
                          finish(self, work, std::move(out));
                        });
         } catch (const std::exception& e) {
-          spdlog::error("a daemon's request failed: {}", e.what());
+          spdlog::error("a daemon's request failed: {} ({})", e.what(),
+                        request);
         }
       },
       [](const release_answer& due) { due.ticket->answer(due.reply); },

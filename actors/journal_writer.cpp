@@ -126,7 +126,14 @@ struct writer_state {
 
   std::vector<result<append_outcome>> commit(
       const std::vector<events::batch>& group) {
+    const auto began = std::chrono::steady_clock::now();
     auto done = commit_group(*options.journal, group, options.commit);
+    if (options.measured) {
+      const std::chrono::duration<double> took =
+          std::chrono::steady_clock::now() - began;
+      options.measured->append_batches.add(static_cast<double>(group.size()));
+      options.measured->append_seconds.add(took.count());
+    }
     store_is_away = done.store_is_away;
     if (done.is_unsure)
       fall_behind();
@@ -157,7 +164,7 @@ struct writer_state {
     auto next = published;
     if (std::ranges::all_of(
             *fresh, [&](const auto& e) { return e.position == ++next; })) {
-      hand_out(std::move(fresh), false);
+      hand_out(fresh, false);
       return true;
     }
     auto last = std::ranges::max(*fresh, {}, &events::envelope::position);
@@ -262,8 +269,12 @@ struct writer_state {
       self->send(registry, tailed{as_of});
   }
 
-  void hand_out(std::shared_ptr<std::vector<events::envelope>> fresh,
+  void hand_out(const std::shared_ptr<std::vector<events::envelope>>& fresh,
                 bool foreign) {
+    published = fresh->back().position;
+    // First the streams: who is told of an event and asks about it finds it.
+    if (registry)
+      self->send(registry, committed{fresh, foreign});
     if (options.on_event)
       for (const auto& e : *fresh)
         try {
@@ -271,9 +282,6 @@ struct writer_state {
         } catch (const std::exception& error) {
           spdlog::error("event {}: {}", e.position, error.what());
         }
-    published = fresh->back().position;
-    if (registry)
-      self->send(registry, committed{std::move(fresh), foreign});
   }
 
   // Something may be in the journal that nobody was told.

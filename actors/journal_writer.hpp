@@ -2,8 +2,10 @@
 
 #include "actors/actors.hpp"
 #include "actors/group_commit.hpp"
+#include "actors/measures.hpp"
 
 #include <functional>
+#include <memory>
 
 namespace bc::actors {
 
@@ -23,6 +25,7 @@ struct writer_options {
   /// While the store is away, what waited this long is not tried any more.
   milliseconds longest_wait{2000};
   threading thread = threading::detached;
+  std::shared_ptr<measures> measured = {};  // null: nothing is counted
 };
 
 /// The journal writer: everything that waits when a commit ends is the next

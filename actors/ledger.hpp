@@ -3,8 +3,10 @@
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "events/command.hpp"
 #include "events/credential.hpp"
 #include "events/directory.hpp"
+#include "events/join_request.hpp"
 #include "events/join_token.hpp"
 #include "events/journal.hpp"
 #include "events/node.hpp"
@@ -49,8 +51,13 @@ class ledger {
   virtual void token(
       const join_token_id& id,
       reply_to<shared_state<events::join_token::state>> done) = 0;
+  virtual void request(
+      const join_request_id& id,
+      reply_to<shared_state<events::join_request::state>> done) = 0;
   virtual void node(const node_id& id,
                     reply_to<shared_state<events::node::state>> done) = 0;
+  virtual void command(const command_id& id,
+                       reply_to<shared_state<events::command::state>> done) = 0;
 
   /// Gives the batch to the journal writer. An outcome that is unknown after
   /// a commit is looked up before the callback runs.

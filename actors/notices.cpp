@@ -1,5 +1,7 @@
 #include "actors/notices.hpp"
 
+#include "events/command.hpp"
+#include "events/command_output.hpp"
 #include "events/event_names.hpp"
 #include "events/node.hpp"
 
@@ -43,19 +45,40 @@ std::optional<gateway_notice> notice_of(const Event&) {
   return std::nullopt;
 }
 
+std::optional<gateway_notice> untold(const events::envelope& e,
+                                     const fault& why) {
+  spdlog::error("event {}: {}: gateways are not told", e.position, why.message);
+  return std::nullopt;
+}
+
+std::optional<gateway_notice> of_command(const events::envelope& e) {
+  auto event = events::command::decode(e);
+  if (!event)
+    return untold(e, event.error());
+  const auto* over = std::get_if<events::command::completed>(&event.value());
+  // Acceptance has another round then.
+  if (over != nullptr && !events::was_not_run(over->succeeded, over->output))
+    return std::nullopt;
+  gateway_notice n;
+  n.what = gateway_notice::kind::commands;
+  n.node_id = std::visit([](const auto& what) { return what.node.str(); },
+                         event.value());
+  return n;
+}
+
 }  // namespace
 
 std::optional<gateway_notice> notice_of(const events::envelope& e) {
+  if (e.type == events::name::command_enqueued ||
+      e.type == events::name::command_completed)
+    return of_command(e);
   if (e.type != events::name::node_connected &&
       e.type != events::name::certificate_revoked &&
       e.type != events::name::node_retired)
     return std::nullopt;
   auto event = node::decode(e);
-  if (!event) {
-    spdlog::error("event {}: {}: gateways are not told", e.position,
-                  event.error().message);
-    return std::nullopt;
-  }
+  if (!event)
+    return untold(e, event.error());
   return std::visit([](const auto& what) { return notice_of(what); },
                     event.value());
 }

@@ -13,7 +13,8 @@
 namespace bc::actors {
 
 /// What gateways must hear of an event: that a session was taken over from,
-/// that a certificate or a node is over; nullopt: nothing.
+/// that a certificate or a node is over, that a command waits; nullopt:
+/// nothing.
 [[nodiscard]] std::optional<gateway_notice> notice_of(
     const events::envelope& e);
 

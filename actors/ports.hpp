@@ -101,7 +101,8 @@ struct api_call {
 };
 struct api_reply {
   int status = 503;
-  std::string body;  // JSON
+  std::string body;   // JSON
+  bool told = false;  // why is in the log already
 };
 /// events.list looks at so many of the journal's rows in one call, however few
 /// events it finds.

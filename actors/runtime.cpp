@@ -13,6 +13,7 @@
 #include "actors/refusal_index.hpp"
 #include "actors/refusals.hpp"
 #include "actors/registry.hpp"
+#include "actors/rejoining/challenge_flow.hpp"
 #include "actors/renewing/renew_flow.hpp"
 #include "actors/session_service.hpp"
 #include "events/incarnations.hpp"
@@ -89,16 +90,24 @@ class caf_runtime final : public runtime, daemon_port, api_port {
     here_->set(gateway, here);
   }
 
+  const measures& measured() const override { return *measured_; }
+  std::vector<queue_depth> queues() const override {
+    return {{"joins", join_door_->inside(), most_calls},
+            {"sessions", session_door_->inside(), most_calls},
+            {"api", api_door_->inside(), most_calls},
+            {"appends", appends_->inside(), most_appends}};
+  }
+
   void call(daemon_call call, std::function<void(daemon_reply)> done) override {
     auto arrival = system_.clock().now();
-    if (is_of_session(call.what)) {
-      auto ticket = session_door_->admit(std::move(done));
+    if (is_of_session(call.what) || is_of_commands(call.what)) {
+      auto ticket = session_door_->admit(std::move(done), call.correlation);
       if (ticket)
         caf::anon_send(next(cast_.sessions),
                        session_work{std::move(call), std::move(ticket)});
       return;
     }
-    auto ticket = join_door_->admit(std::move(done));
+    auto ticket = join_door_->admit(std::move(done), call.correlation);
     if (ticket)
       caf::anon_send(next(cast_.joins),
                      join_work{std::move(call), arrival, std::move(ticket)});
@@ -134,6 +143,7 @@ class caf_runtime final : public runtime, daemon_port, api_port {
   void spawn(const runtime_options& o, const known_incarnations& incarnations) {
     writer_options writing;
     writing.journal = o.journal;
+    writing.measured = measured_;
     writing.on_event = [told = notices_, each = o.on_event](const auto& e) {
       told->hear_of(e);
       if (each)
@@ -167,8 +177,8 @@ class caf_runtime final : public runtime, daemon_port, api_port {
 
   void spawn_services(const runtime_options& o,
                       const known_incarnations& incarnations) {
-    ledger_actors others{cast_.registry, cast_.writer, cast_.readers,
-                         std::make_shared<gate>(most_appends), o.time};
+    ledger_actors others{cast_.registry, cast_.writer, cast_.readers, appends_,
+                         o.time};
     if (o.queries != nullptr) {
       cast_.hardware =
           spawn_hardware_watch(system_, {others, o.watch_hardware_every});
@@ -178,15 +188,21 @@ class caf_runtime final : public runtime, daemon_port, api_port {
         cast_.gateways = spawn_gateway_watch(
             system_, {others, here_, o.presence, o.watch_gateways_every});
     }
+    const auto models =
+        o.journal->is_shared() ? std::make_shared<read_models>() : nullptr;
     auto keeping = std::make_shared<session_environment>();
     keeping->keys = o.keys;
+    keeping->models = models;
+    keeping->shared_uuids = o.shared_uuids;
     auto joining = std::make_shared<join_environment>();
     joining->keys = o.keys;
     joining->root_tenant = o.root_tenant;
     joining->certificate_lifetime = o.certificate_lifetime;
     joining->shared_uuids = o.shared_uuids;
-    joining->refused = [to = cast_.refusals,
-                        index = cast_.recent](refusal_report r) {
+    joining->x509pop = o.x509pop;
+    joining->refused = [to = cast_.refusals, index = cast_.recent,
+                        counts = measured_](refusal_report r) {
+      counts->refusals.count(r.attestor, events::text_of(r.reason));
       caf::anon_send(index, r);
       caf::anon_send(to, std::move(r));
     };
@@ -195,7 +211,9 @@ class caf_runtime final : public runtime, daemon_port, api_port {
     renewing->root_tenant = o.root_tenant;
     renewing->certificate_lifetime = o.certificate_lifetime;
     // The index explains joins alone.
-    renewing->refused = [to = cast_.refusals](refusal_report r) {
+    renewing->refused = [to = cast_.refusals,
+                         counts = measured_](refusal_report r) {
+      counts->refusals.count(r.attestor, events::text_of(r.reason));
       caf::anon_send(to, std::move(r));
     };
     auto serving = std::make_shared<api_environment>();
@@ -203,11 +221,17 @@ class caf_runtime final : public runtime, daemon_port, api_port {
     serving->shared_uuids = o.shared_uuids;
     serving->incarnations = incarnations;
     serving->source = o.source;
-    if (o.journal->is_shared())
-      serving->models = std::make_shared<read_models>();
+    serving->models = models;
     daemon_flows daemons;
     daemons[daemon_request::join] = answering(bound(run_join, joining));
     daemons[daemon_request::renew] = answering(bound(run_renew, renewing));
+    daemons[daemon_request::join_challenge] =
+        answering([joining, bucket = challenge_bucket()](
+                      std::shared_ptr<ledger> streams, daemon_call call,
+                      std::function<void(wire::join_answer)> done) {
+          run_challenge(joining, bucket, std::move(streams), std::move(call),
+                        std::move(done));
+        });
     api_flow api = [serving](std::shared_ptr<ledger> streams, api_call call,
                              std::function<void(api_reply)> done) {
       run_api_call(serving, std::move(streams), std::move(call),
@@ -291,6 +315,8 @@ class caf_runtime final : public runtime, daemon_port, api_port {
   std::shared_ptr<bc::actors::notices> notices_ =
       std::make_shared<bc::actors::notices>();
   std::shared_ptr<gateways_here> here_ = std::make_shared<gateways_here>();
+  std::shared_ptr<measures> measured_ = std::make_shared<measures>();
+  std::shared_ptr<gate> appends_ = std::make_shared<gate>(most_appends);
   caf::actor_system_config config_;
   caf::actor_system system_;
   std::shared_ptr<front_door<daemon_reply>> join_door_ =

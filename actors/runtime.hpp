@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/measures.hpp"
 #include "actors/ports.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
@@ -11,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 namespace bc::projections {
 class queries;
@@ -30,6 +32,8 @@ struct runtime_options {
   seconds certificate_lifetime = pki::max_node_lifetime;
   /// Placeholders too, besides those known to the program.
   pki::shared_uuids shared_uuids;
+  /// Whether nodes may join again by their expired certificates.
+  bool x509pop = false;
   int worker_threads = 2;
   /// How often a store of several processes is asked for what others wrote.
   milliseconds tail_every{200};
@@ -59,6 +63,9 @@ class runtime {
   [[nodiscard]] virtual notice_port& notices() = 0;
   /// A gateway listens for this process's notices, or does no more. Any thread.
   virtual void gateway_here(const std::string& gateway, bool here) = 0;
+  /// Any thread; never blocks for long.
+  [[nodiscard]] virtual const measures& measured() const = 0;
+  [[nodiscard]] virtual std::vector<queue_depth> queues() const = 0;
   /// A later call does nothing.
   virtual void stop(seconds grace) = 0;
 };

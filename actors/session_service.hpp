@@ -7,7 +7,8 @@
 
 namespace bc::actors {
 
-/// One of the actors that answer what gateways ask of their sessions.
+/// One of the actors that answer what gateways ask of their sessions, and of
+/// the commands to their nodes.
 [[nodiscard]] session_service_actor spawn_session_service(
     caf::actor_system& system, ledger_actors others,
     std::shared_ptr<const session_environment> env);

@@ -13,6 +13,9 @@ namespace bc {
   X(join_before_append, "join.before-append")           \
   X(join_after_append, "join.after-append")             \
   X(join_before_answer, "join.before-answer")           \
+  X(rejoin_before_append, "rejoin.before-append")       \
+  X(rejoin_after_append, "rejoin.after-append")         \
+  X(rejoin_before_answer, "rejoin.before-answer")       \
   X(renew_before_append, "renew.before-append")         \
   X(renew_after_append, "renew.after-append")           \
   X(renew_before_answer, "renew.before-answer")         \
@@ -23,6 +26,9 @@ namespace bc {
   X(daemon_after_next_key, "daemon.after-next-key")     \
   X(daemon_before_new_key, "daemon.before-new-key")     \
   X(daemon_after_new_key, "daemon.after-new-key")       \
+  X(daemon_half_append, "daemon.half-append")           \
+  X(daemon_command_begun, "daemon.command-begun")       \
+  X(daemon_command_ran, "daemon.command-ran")           \
   X(publisher_after_produce, "publisher.after-produce") \
   X(publisher_before_commit, "publisher.before-commit") \
   X(publisher_commit_sent, "publisher.commit-sent")     \

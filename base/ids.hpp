@@ -100,6 +100,9 @@ struct request_tag {
 struct session_tag {
   static constexpr std::string_view prefix = "sess_";
 };
+struct command_tag {
+  static constexpr std::string_view prefix = "cmd_";
+};
 struct gateway_tag {  // one run of a gateway
   static constexpr std::string_view prefix = "gw_";
 };
@@ -115,6 +118,7 @@ using batch_id = strong_id<batch_tag>;
 using incarnation_id = strong_id<incarnation_tag>;
 using request_id = strong_id<request_tag>;
 using session_id = strong_id<session_tag>;
+using command_id = strong_id<command_tag>;
 using gateway_id = strong_id<gateway_tag>;
 
 }  // namespace bc

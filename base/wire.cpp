@@ -1,6 +1,7 @@
 #include "base/wire.hpp"
 
 #include "base/json.hpp"
+#include "base/wire_evidence.hpp"
 #include "base/wire_fields.hpp"
 
 #include <algorithm>
@@ -55,6 +56,8 @@ std::string_view status_text(join_answer::kind what) noexcept {
       return "renewed";
     case join_answer::kind::deferred:
       return "deferred";
+    case join_answer::kind::challenge:
+      return "challenge";
     case join_answer::kind::failed:
       break;
   }
@@ -73,17 +76,14 @@ void put_signed_time(json::writer& out, const join_answer& answer) {
 
 }  // namespace
 
-std::string encode(const join_request& request) {
+result<claims> decode_claims(std::string_view object) {
+  BC_TRY(doc, json::parse_object(object));
+  return decode_claims(json::reader{doc});
+}
+
+std::string encode(const claims& c) {
   json::writer out;
-  out.begin_object().field("protocol", protocol_version);
-  if (!request.attestor.empty())
-    out.field("attestor", request.attestor);
-  out.field("role", request.role).field("siteId", request.site_id);
-  if (!request.node_id.empty())
-    out.field("nodeId", request.node_id);
-  put_base64(out, "csr", request.csr);
-  const auto& c = request.hardware;
-  out.key("claims").begin_object();
+  out.begin_object();
   auto put = [&out](std::string_view name, const std::string& v) {
     if (!v.empty())
       out.field(name, v);
@@ -98,12 +98,27 @@ std::string encode(const join_request& request) {
     out.field("gpuUuids", c.gpu_uuids);
   put("hostname", c.hostname);
   out.end_object();
+  return out.str();
+}
+
+std::string encode(const join_request& request) {
+  json::writer out;
+  out.begin_object().field("protocol", protocol_version);
+  if (!request.attestor.empty())
+    out.field("attestor", request.attestor);
+  out.field("role", request.role).field("siteId", request.site_id);
+  if (!request.node_id.empty())
+    out.field("nodeId", request.node_id);
+  put_base64(out, "csr", request.csr);
+  out.key("claims").raw(encode(request.hardware));
   out.key("evidence").begin_object();
   if (request.sealed_token)
     out.key("join-token")
         .begin_object()
         .field("sealed", *request.sealed_token)
         .end_object();
+  if (request.x509pop)
+    detail::put_x509pop(out, *request.x509pop);
   out.end_object().end_object();
   return out.str();
 }
@@ -133,6 +148,8 @@ result<join_request> decode_join_request(std::string_view body) {
                      "/evidence/join-token/sealed");
     out.sealed_token = sealed;
   }
+  BC_TRY(x509pop, detail::x509pop_of(evidence));
+  out.x509pop = std::move(x509pop);
   out.attestor = attestor;
   out.role = role;
   out.site_id = site;
@@ -212,6 +229,7 @@ int http_status(const join_answer& answer) {
   switch (answer.what) {
     case join_answer::kind::joined:
     case join_answer::kind::renewed:
+    case join_answer::kind::challenge:
       return 200;
     case join_answer::kind::deferred:
       return 202;
@@ -262,6 +280,8 @@ result<join_answer> decode_join_answer(int status, std::string_view body) {
       out.what = join_answer::kind::renewed;
     else if (text == "deferred" && status == 202)
       out.what = join_answer::kind::deferred;
+    else if (text == "challenge" && status == 200)
+      out.what = join_answer::kind::challenge;
     else
       return invalid("does not go with the HTTP status", "/status");
     BC_TRY(signed_bytes, from.base64("body"));

@@ -2,6 +2,7 @@
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
+#include "base/wire_attest.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,11 @@ struct claims {
   std::string hostname;
 };
 
+/// One JSON object, without what is empty.
+[[nodiscard]] std::string encode(const claims& hardware);
+/// INVALID_INPUT with the path, by the bounds of a join request.
+[[nodiscard]] result<claims> decode_claims(std::string_view object);
+
 /// POST /v1/join. One evidence object for each attestor; the one named by
 /// `attestor` counts (empty: join-token).
 struct join_request {
@@ -38,6 +44,7 @@ struct join_request {
   claims hardware;
   std::optional<std::string> sealed_token;  // evidence["join-token"].sealed
   std::string node_id = {};  // the node it is to be: a claim; empty: none
+  std::optional<x509pop_evidence> x509pop = {};  // evidence["x509pop"]
 };
 
 [[nodiscard]] std::string encode(const join_request& request);
@@ -80,11 +87,12 @@ struct deferred_body {
 [[nodiscard]] std::string encode(const deferred_body& body);
 [[nodiscard]] result<deferred_body> decode_deferred_body(std::string_view body);
 
-/// What /v1/join and /v1/renew answer. `joined` and `renewed` 200, `deferred`
-/// 202: `body` and `signature` are set. `failed`: an error code with its HTTP
-/// status; every ACCESS_DENIED is the same bytes but for `time`.
+/// What /v1/join, /v1/renew and /v1/join-challenge answer. `joined`, `renewed`
+/// and `challenge` 200, `deferred` 202: `body` and `signature` are set.
+/// `failed`: an error code with its HTTP status; every ACCESS_DENIED is the
+/// same bytes but for `time`.
 struct join_answer {
-  enum class kind { joined, renewed, deferred, failed };
+  enum class kind { joined, renewed, deferred, challenge, failed };
   kind what = kind::failed;
   std::string body;  // the exact signed bytes
   bytes signature;   // 64 bytes

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t max_name = 64;  // an id, a kind, a version
 constexpr std::size_t max_address = 256;
-constexpr std::size_t max_output = 32 * 1024;
 constexpr std::size_t max_payload = 16 * 1024;
 constexpr std::size_t max_key = 512;
 constexpr std::size_t nonce_size = 32;
@@ -139,7 +138,7 @@ result<heartbeat> read_heartbeat(const json::reader& from) {
 result<command_result> read_result(const json::reader& from) {
   BC_TRY(id, named(from, "commandId"));
   BC_TRY(succeeded, from.boolean("succeeded"));
-  BC_TRY(output, bounded(from, "output", max_output));
+  BC_TRY(output, bounded(from, "output", max_command_output));
   return command_result{std::move(id), succeeded, std::move(output)};
 }
 
@@ -311,6 +310,10 @@ std::string encode(const fetched_commands& m) {
       out.end_object();
     }
     out.end_array();
+    if (!m.allowed_kinds.empty())
+      out.field("allowedKinds", m.allowed_kinds);
+    if (m.more)
+      out.field("more", true);
   });
 }
 
@@ -369,6 +372,12 @@ result<fetched_commands> decode_fetched_commands(std::string_view text) {
       return invalid("must be an object", std::move(path));
     BC_TRY(one, read_command(json::reader{item, std::move(path)}));
     out.commands.push_back(std::move(one));
+  }
+  BC_TRY(kinds, json::reader{doc}.texts_or_none("allowedKinds"));
+  out.allowed_kinds = std::move(kinds);
+  if (doc.HasMember("more")) {
+    BC_TRY(more, json::reader{doc}.boolean("more"));
+    out.more = more;
   }
   return out;
 }

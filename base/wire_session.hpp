@@ -20,6 +20,7 @@ namespace bc::wire {
 // A dot: RFC 6455 section 4.1 has no slash in it.
 inline constexpr std::string_view session_protocol = "bc-session.1";
 inline constexpr std::size_t max_session_frame = 64 * 1024;
+inline constexpr std::size_t max_command_output = 32 * 1024;
 
 // Daemon to gateway.
 
@@ -124,8 +125,14 @@ struct fetch_commands {
 };
 struct fetched_commands {
   std::vector<command> commands;
+  /// Kinds that the node's certificate lets in (events/command_kind.hpp), for
+  /// the gateway to look at once more; empty: every kind.
+  std::vector<std::string> allowed_kinds = {};
+  /// More wait than fit into one answer.
+  bool more = false;
 };
-/// daemon_request::command_result; answered 200 once it is in the journal.
+/// daemon_request::command_result; answered 200 once it is in the journal, 404
+/// for what is no command of this node (nobody asks for it again).
 struct relayed_result {
   std::string session_id;
   std::string node_id;

@@ -10,6 +10,8 @@ namespace bc::daemon {
 
 namespace {
 
+constexpr std::size_t challenge_size = 32;  // of x509pop
+
 std::optional<pki::public_key> pinned_key(const wire::join_answer& answer,
                                           const expected_answer& expected) {
   auto key = pki::public_key::from_spki(answer.signing_key);
@@ -124,6 +126,20 @@ checked_join check_joined(const wire::join_answer& answer,
     return failed(answer_check::role);
   return {answer_check::none, b, leaf.value().not_before,
           leaf.value().not_after};
+}
+
+checked_challenge check_challenge(const wire::join_answer& answer,
+                                  expected_answer expected) {
+  expected.purpose = pki::purpose::join_challenge;
+  if (!body_is_signed(answer, expected))
+    return {answer_check::signature, {}};
+  auto body = wire::decode_challenge_body(answer.body);
+  if (!body || answer.what != wire::join_answer::kind::challenge ||
+      body.value().payload.size() != challenge_size)
+    return {answer_check::form, {}};
+  if (!is_own(body.value().csr_sha256, expected))
+    return {answer_check::csr_sha256, {}};
+  return {answer_check::none, std::move(body).value()};
 }
 
 checked_deferral check_deferred(const wire::join_answer& answer,

@@ -64,6 +64,15 @@ struct checked_deferral {
   answer_check failed = answer_check::none;
   wire::deferred_body body;
 };
+struct checked_challenge {
+  answer_check failed = answer_check::none;
+  wire::challenge_body body;
+};
+/// Judges an answer `challenge` to a request for a challenge of x509pop, whose
+/// purpose is its own, whatever `expected` says.
+[[nodiscard]] checked_challenge check_challenge(const wire::join_answer& answer,
+                                                expected_answer expected);
+
 [[nodiscard]] checked_deferral check_deferred(const wire::join_answer& answer,
                                               const expected_answer& expected);
 

@@ -47,7 +47,7 @@ checked_command check_command(const wire::command& command,
   if (body.value().node_id != node_id)
     return {command_fault::node, {}};
   if (now >= from_millis(body.value().expires_at_ms))
-    return {command_fault::expired, {}};
+    return {command_fault::expired, std::move(body).value()};
   return {command_fault::none, std::move(body).value()};
 }
 

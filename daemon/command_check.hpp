@@ -21,7 +21,7 @@ enum class command_fault {
 
 struct checked_command {
   command_fault failed = command_fault::none;
-  wire::command_body body;  // meaningful when nothing failed
+  wire::command_body body;  // when nothing failed, or it is expired
 };
 
 /// Judges a command by the keys (DER SPKI) that came with the node's

@@ -1,6 +1,7 @@
 #include "daemon/doctor.hpp"
 
 #include "base/http_date.hpp"
+#include "daemon/rejoin.hpp"
 #include "daemon/renewal_loop.hpp"
 #include "daemon/trusted_pins.hpp"
 #include "pki/certificate.hpp"
@@ -346,8 +347,7 @@ class examination {
       return say(check, verdict::failed, "the server refuses to renew",
                  refused_text(leaf_.not_after));
     if (is_over())
-      return say(check, verdict::failed,
-                 "a certificate that expired cannot be renewed", join_again);
+      return say_rejoin();
     if (may_be_over())
       return say(check, verdict::warning,
                  "not possible if the certificate expired",
@@ -378,6 +378,28 @@ class examination {
                   : "with bcd node running, a new key and certificate would "
                     "be asked for ") +
             when);
+  }
+
+  // What bcd node does about a certificate that is over.
+  void say_rejoin() {
+    constexpr auto* check = "renewal";
+    if (!may_rejoin(*look_.pair, time_))
+      return say(check, verdict::failed,
+                 "a certificate that expired cannot be renewed, and this one "
+                 "cannot bring the machine back any more",
+                 join_again);
+    const auto until = to_rfc3339(leaf_.not_after + rejoin_window);
+    if (status_ && status_->state == renewal_state::rejoining &&
+        !status_->why.empty())
+      return say(check, verdict::failed,
+                 "it joins again by its certificate until " + until +
+                     ", but: " + status_->why,
+                 join_again);
+    say(check, verdict::warning,
+        std::string{running_ ? "bcd node joins again"
+                             : "with bcd node running, it would join again"} +
+            " by its certificate, until " + until,
+        running_ ? "nothing, if the server lets it" : "systemctl restart bcd");
   }
 
   const patient& patient_;

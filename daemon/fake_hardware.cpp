@@ -61,13 +61,15 @@ class file_source final : public hardware_source {
 
 }  // namespace
 
-void add_hardware_options(CLI::App& join) {
-  join.add_option("--fake-hardware", hardware_file(),
-                  "JSON file with the hardware claims to send")
+void add_hardware_options(CLI::App& to, bool of_join) {
+  to.add_option("--fake-hardware", hardware_file(),
+                "JSON file with the hardware claims to send")
       ->type_name("FILE")
-      ->required();
-  join.add_flag("--send-any-token", any_token(),
-                "Send what was given also when it does not look like bcjt_…");
+      ->required(of_join);
+  if (!of_join)
+    return;
+  to.add_flag("--send-any-token", any_token(),
+              "Send what was given also when it does not look like bcjt_…");
 }
 
 token_text sent_token_text() {

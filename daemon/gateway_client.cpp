@@ -337,8 +337,9 @@ exchange post_to_gateway(const config& c, std::string_view path,
 }
 
 exchange get_from_gateway(const config& c, std::string_view path,
-                          const node_identity* me) {
-  return to_gateway(c, request_of(http::verb::get, path, {}), me, {});
+                          const node_identity* me, std::stop_token stop) {
+  return to_gateway(c, request_of(http::verb::get, path, {}), me,
+                    std::move(stop));
 }
 
 exchange fetch_document(const document_source& from, std::string_view path) {

@@ -49,7 +49,8 @@ inline constexpr seconds answer_timeout{30};
                                        const node_identity* me,
                                        std::stop_token stop = {});
 [[nodiscard]] exchange get_from_gateway(const config& c, std::string_view path,
-                                        const node_identity* me = nullptr);
+                                        const node_identity* me = nullptr,
+                                        std::stop_token stop = {});
 
 /// Where a document is fetched from; no pin is known for it.
 struct document_source {

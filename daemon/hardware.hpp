@@ -17,6 +17,10 @@ namespace CLI {
 class App;
 }
 
+namespace bc::wire {
+struct claims;
+}
+
 namespace bc::daemon {
 
 /// Where a machine's hardware claims come from.
@@ -66,11 +70,14 @@ struct machine_places {
 [[nodiscard]] result<pki::hardware_claims> read_machine(
     const machine_places& places);
 
+/// The claims as they travel.
+[[nodiscard]] wire::claims to_wire(const pki::hardware_claims& c);
+
 /// The two builds of the daemon differ in these alone: real_hardware.cpp reads
-/// the machine, fake_hardware.cpp adds --fake-hardware FILE and
+/// the machine, fake_hardware.cpp adds --fake-hardware FILE and, to `join`,
 /// --send-any-token, and joins by --server also without pins (trust on first
 /// use) and over plain HTTP on loopback.
-void add_hardware_options(CLI::App& join);
+void add_hardware_options(CLI::App& to, bool of_join);
 [[nodiscard]] std::unique_ptr<hardware_source> make_hardware_source();
 [[nodiscard]] token_text sent_token_text();
 [[nodiscard]] bool joins_without_pins();

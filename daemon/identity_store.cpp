@@ -260,6 +260,13 @@ void identity_store::forget_pending() const noexcept {
   dir_.remove(pending_key_name);
 }
 
+void identity_store::forget_pending_of(const identity& who) const noexcept {
+  auto file = dir_.read(pending_key_name);
+  auto key = file ? key_in(file.value()) : std::nullopt;
+  if (!key || certifies(who, key->pub()))
+    forget_pending();
+}
+
 bool identity_store::pending_is_recent() const noexcept {
   auto age = dir_.age(pending_csr_name);
   return age && *age >= seconds{0} && *age <= answer_lifetime;

@@ -80,6 +80,9 @@ class identity_store {
   /// presents the same CSR and so gets the stored answer (CASES 14).
   [[nodiscard]] result<pending_request> pending() const;
   void forget_pending() const noexcept;
+  /// Forgets it when this identity came of it; one that waits for the answer to
+  /// another attempt (daemon/rejoin.hpp) stays.
+  void forget_pending_of(const identity& who) const noexcept;
   /// Whether the server may still hold an answer to the pending CSR.
   [[nodiscard]] bool pending_is_recent() const noexcept;
   /// The pending CSR was sent just now.
@@ -107,6 +110,9 @@ class identity_store {
   /// one that no older file has, so no two sets mix; empty when there was
   /// nothing to rename (spec: joining#troubleshooting, CASES 69).
   [[nodiscard]] result<std::string> set_aside(time_point now) const;
+
+  /// The folder, held for as long as this lives: for what else is kept in it.
+  [[nodiscard]] const private_dir& folder() const noexcept { return dir_; }
 
  private:
   explicit identity_store(private_dir dir) : dir_(std::move(dir)) {}

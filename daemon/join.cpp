@@ -36,11 +36,6 @@ join_outcome joined_as(const identity& who, bool already) {
   return {join_exit::joined, message, who.node_id, who.not_after, already};
 }
 
-wire::claims to_wire(const pki::hardware_claims& c) {
-  return {c.product_uuid, c.product_serial, c.board_serial, c.chassis_serial,
-          c.macs,         c.gpu_uuids,      c.hostname};
-}
-
 // Half to the whole of the wait, so that machines that failed together do not
 // come back together.
 milliseconds with_jitter(milliseconds wait) {
@@ -143,6 +138,7 @@ class attempt {
       case wire::join_answer::kind::joined:
         return accept(a, *server_time);
       case wire::join_answer::kind::renewed:
+      case wire::join_answer::kind::challenge:
         return finish(join_exit::untrusted, "the answer is not to a join");
       case wire::join_answer::kind::deferred:
         return wait_for_approval(a);
@@ -385,7 +381,7 @@ join_outcome run_join(const config& c, hardware_source& hardware,
     if (!known)
       return ended(join_exit::local, known.error().message);
     if (known.value()) {
-      store.value().forget_pending();
+      store.value().forget_pending_of(*known.value());
       return joined_as(*known.value(), true);
     }
   }

@@ -1,7 +1,9 @@
+#include "base/wire_attest.hpp"
 #include "daemon/commands.hpp"
 #include "daemon/identity_store.hpp"
 #include "daemon/join.hpp"
 #include "daemon/join_document.hpp"
+#include "daemon/rejoin.hpp"
 #include "daemon/token_file.hpp"
 #include "daemon/token_input.hpp"
 
@@ -41,6 +43,10 @@ constexpr const char* join_help =
     "Where bcd node runs as a service: systemctl stop bcd before, systemctl\n"
     "restart bcd after.\n"
     "\n"
+    "--attestor x509pop needs no token: the machine joins again as the same\n"
+    "node by its own certificate, up to seven days after that was over. bcd\n"
+    "node does it by itself.\n"
+    "\n"
     "Exit codes:\n"
     "  0  joined, or joined already\n"
     "  1  refused, or waiting for a person's approval\n"
@@ -61,6 +67,7 @@ struct join_arguments {
   std::string server;
   std::string ca_file;
   std::string site;
+  std::string attestor = "join-token";
   given_pins pins;
   bool reset = false;
   bool yes = false;
@@ -220,7 +227,33 @@ class token_giver {
   std::optional<token_in_file> read_;
 };
 
+// By the certificate that is there; no token is read.
+int rejoin(const join_arguments& given) {
+  if (!given.token_file.empty() || !given.server.empty() ||
+      !given.node_id.empty())
+    return complain(
+        "--attestor x509pop goes by the certificate that is there: no "
+        "--token-file, --server or --node-id");
+  auto loaded = load_config(given.config_file);
+  if (!loaded)
+    return complain(loaded.error().message);
+  auto& machine = loaded.value();
+  if (!given.data_dir.empty())
+    machine.data_dir = std::filesystem::absolute(given.data_dir);
+  auto hardware = make_hardware_source();
+  rejoin_tools tools;
+  tools.hardware = [&hardware] { return hardware->read(); };
+  auto outcome = run_rejoin(machine, tools);
+  const bool joined = outcome.exit_code == join_exit::joined;
+  std::fprintf(joined ? stdout : stderr, "%s\n", outcome.message.c_str());
+  if (joined)
+    std::printf("to run bcd node with it: systemctl restart bcd\n");
+  return static_cast<int>(outcome.exit_code);
+}
+
 int join(const join_arguments& given) {
+  if (given.attestor == wire::x509pop_attestor)
+    return rejoin(given);
   if (!given.node_id.empty() && !node_id::parse(given.node_id))
     return complain("--node-id is not a node id (node_...)");
   auto prepared = set_up_for(given);
@@ -325,12 +358,19 @@ command add_join_command(CLI::App& app) {
                    "for one node")
       ->type_name("NODE");
   add_server_options(*self, *given);
+  auto* attestor =
+      self->add_option("--attestor", given->attestor,
+                       "What the machine is admitted by: join-token, or "
+                       "x509pop (its own expired certificate)")
+          ->check(CLI::IsMember({"join-token", "x509pop"}))
+          ->capture_default_str();
   auto* reset =
       self->add_flag("--reset", given->reset,
-                     "Set the old identity aside before joining; with --yes");
+                     "Set the old identity aside before joining; with --yes")
+          ->excludes(attestor);
   self->add_flag("--yes", given->yes, "Do what --reset says without asking")
       ->needs(reset);
-  add_hardware_options(*self);
+  add_hardware_options(*self, true);
   self->footer(join_help);
   return {self, [given] { return join(*given); }};
 }

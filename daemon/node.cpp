@@ -1,11 +1,14 @@
 #include "daemon/node.hpp"
 
+#include "daemon/node_commands.hpp"
+#include "daemon/rejoin.hpp"
 #include "daemon/renewal_loop.hpp"
 #include "daemon/trusted_pins.hpp"
 #include "daemon/waker.hpp"
 #include "pki/digest.hpp"
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -63,12 +66,42 @@ class mailbox {
   std::optional<session_news> how_;
 };
 
+// The server's time for every thread.
+class common_clock {
+ public:
+  void learn(time_point server) {
+    std::lock_guard lock{mutex_};
+    clock_.learn(server, read_clocks());
+  }
+  void learn(const server_clock& better) {
+    std::lock_guard lock{mutex_};
+    clock_ = better;
+  }
+  [[nodiscard]] time_point now() const {
+    std::lock_guard lock{mutex_};
+    return clock_.signed_now(read_clocks());
+  }
+  [[nodiscard]] std::optional<milliseconds> offset() const {
+    std::lock_guard lock{mutex_};
+    return clock_.offset_at(read_clocks());
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  server_clock clock_;
+};
+
 // One session after the other, each with the identity of the moment.
 class session_keeper {
  public:
   session_keeper(const config& c, const node_options& options, node_identity me,
-                 mailbox& news)
-      : config_(c), options_(options), news_(news), me_(std::move(me)) {
+                 mailbox& news, common_clock& clock, node_commands* commands)
+      : config_(c),
+        options_(options),
+        news_(news),
+        clock_(clock),
+        commands_(commands),
+        me_(std::move(me)) {
     if (options_.session)
       thread_ =
           std::jthread{[this](const std::stop_token& stop) { run(stop); }};
@@ -89,11 +122,6 @@ class session_keeper {
     renewed_ = true;
     session_.request_stop();
     changed_.notify_all();
-  }
-
-  void learn(const server_clock& clock) {
-    std::lock_guard lock{mutex_};
-    clock_ = clock;
   }
 
  private:
@@ -128,10 +156,7 @@ class session_keeper {
   session_hooks hooks() {
     session_hooks out;
     out.server_time = [this](time_point t) {
-      {
-        std::lock_guard lock{mutex_};
-        clock_.learn(t, read_clocks());
-      }
+      clock_.learn(t);
       news_.time(t);
     };
     out.welcomed = [this](const wire::welcome&) {
@@ -139,10 +164,9 @@ class session_keeper {
       options_.say("connected to the gateway");
       news_.is({"connected", true, false});
     };
-    out.now = [this] {
-      std::lock_guard lock{mutex_};
-      return clock_.now(read_clocks());
-    };
+    out.now = [this] { return clock_.now(); };
+    if (commands_ != nullptr)
+      commands_->serve(out);
     return out;
   }
 
@@ -157,11 +181,12 @@ class session_keeper {
   const config& config_;
   const node_options& options_;
   mailbox& news_;
+  common_clock& clock_;
+  node_commands* commands_;  // null: none are taken
   std::mutex mutex_;
   std::condition_variable_any changed_;
   node_identity me_;
   bool renewed_ = false;
-  server_clock clock_;
   std::stop_source session_;
   std::string told_;  // of the session's thread
   std::jthread thread_;
@@ -223,7 +248,16 @@ node_exit run_node(const config& c, const node_options& options,
               to_rfc3339(first.me->who.not_after));
   options.notify("READY=1");
 
-  session_keeper sessions{c, options, first.me->clone(), news};
+  auto clock = std::make_shared<common_clock>();
+  std::optional<node_commands> commands;
+  if (options.hardware)
+    commands.emplace(
+        c, store.value(), *first.me,
+        node_command_tools{options.version, options.hardware,
+                           [clock] { return clock->now(); },
+                           [clock] { return clock->offset(); }, options.say});
+  session_keeper sessions{c,    options, first.me->clone(),
+                          news, *clock,  commands ? &*commands : nullptr};
   auto trusting = with_pins_of(c, first.me->who);
   renewal_tools tools;
   tools.clocks = read_clocks;
@@ -234,6 +268,15 @@ node_exit run_node(const config& c, const node_options& options,
     tools.send = [&](std::string_view body, const node_identity* me) {
       return post_to_gateway(trusting, "/v1/renew", body, me, stop);
     };
+  rejoin_tools back{options.post, options.hardware};
+  if (!back.post)
+    back.post = [&](std::string_view path, std::string_view body) {
+      return post_to_gateway(trusting, path, body, nullptr, stop);
+    };
+  if (back.hardware)
+    tools.rejoin = [&](const node_identity& me) {
+      return attempt_rejoin(c, store.value(), me, back);
+    };
   tools.report = [&](const node_status& s) {
     options.notify("STATUS=" + summary(s));
     // The doctor's help only; a full disk is told when it matters.
@@ -241,6 +284,8 @@ node_exit run_node(const config& c, const node_options& options,
   };
   tools.renewed = [&](const node_identity& me) {
     trusting = with_pins_of(c, me.who);
+    if (commands)
+      commands->use(me);
     sessions.use(me.clone());
   };
   tools.stopping = [&] { return stop.stop_requested(); };
@@ -249,7 +294,7 @@ node_exit run_node(const config& c, const node_options& options,
   while (!stop.stop_requested()) {
     news.give_to(loop);
     auto rest = loop.step();
-    sessions.learn(loop.clock());
+    clock->learn(loop.clock());
     if (loop.status().state == renewal_state::expired) {
       options.notify("STOPPING=1");
       return node_exit::needs_person;

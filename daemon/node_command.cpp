@@ -1,4 +1,5 @@
 #include "daemon/commands.hpp"
+#include "daemon/hardware.hpp"
 #include "daemon/node.hpp"
 #include "daemon/service_notice.hpp"
 
@@ -23,16 +24,19 @@ constexpr const char* node_help =
     "Runs until SIGTERM or SIGINT, and ends within 10 seconds of it. Renews\n"
     "the certificate at about 60 % of its lifetime, by the server's time, "
     "with\n"
-    "a new key each time, and keeps a session with the gateway. Says on\n"
-    "standard error what changes, once; `bcd doctor` explains. Tells systemd\n"
-    "READY and STATUS where NOTIFY_SOCKET is set.\n"
+    "a new key each time, and keeps a session with the gateway. A machine "
+    "that\n"
+    "was away until its certificate was over joins again by it, within seven\n"
+    "days. Says on standard error what changes, once; `bcd doctor` explains.\n"
+    "Tells systemd READY and STATUS where NOTIFY_SOCKET is set.\n"
     "\n"
     "Exit codes:\n"
     "  0  asked to stop\n"
     "  2  wrong arguments or configuration\n"
     "  7  the data folder, another bcd, or not joined: may pass by itself\n"
-    "  9  the certificate expired, or the identity does not load: join again\n"
-    "     as root, then systemctl restart bcd\n"
+    "  9  the certificate expired and cannot bring the machine back, or the\n"
+    "     identity does not load: join again as root, then systemctl restart\n"
+    "     bcd\n"
     "After 2 and 9 a restart changes nothing until somebody acts:\n"
     "RestartPreventExitStatus=2 9 in a unit of systemd.";
 
@@ -102,6 +106,10 @@ int node(const node_arguments& given) {
                        const session_hooks& hooks, std::stop_token until) {
     return run_session(to, me, program_version, hooks, std::move(until));
   };
+  options.version = program_version;
+  options.hardware = [source = std::shared_ptr{make_hardware_source()}] {
+    return source->read();
+  };
   return static_cast<int>(run_node(c, options, stop.get_token()));
 }
 
@@ -118,6 +126,7 @@ command add_node_command(CLI::App& app) {
                    "Data folder (default: data_dir of the configuration, or "
                    "/var/lib/bcd)")
       ->type_name("DIR");
+  add_hardware_options(*self, false);
   self->footer(node_help);
   return {self, [given] { return node(*given); }};
 }

@@ -9,10 +9,11 @@ namespace bc::daemon {
 
 namespace {
 
-constexpr std::array<std::pair<renewal_state, std::string_view>, 4> states = {{
+constexpr std::array<std::pair<renewal_state, std::string_view>, 5> states = {{
     {renewal_state::fine, "fine"},
     {renewal_state::retrying, "retrying"},
     {renewal_state::refused, "refused"},
+    {renewal_state::rejoining, "rejoining"},
     {renewal_state::expired, "expired"},
 }};
 
@@ -110,6 +111,10 @@ std::string summary(const node_status& s) {
       return s.node_id + ": renewal fails (" + s.why + "); " + expiry + session;
     case renewal_state::refused:
       return s.node_id + ": the server refuses to renew; " + expiry + session;
+    case renewal_state::rejoining:
+      return s.node_id + ": the certificate expired at " +
+             to_rfc3339(s.not_after) + "; joining again by it" +
+             (s.why.empty() ? "" : " (" + s.why + ")");
     case renewal_state::expired:
       return s.node_id + ": " + s.why;
   }

@@ -11,12 +11,13 @@ namespace bc::daemon {
 
 /// How renewal stands.
 enum class renewal_state {
-  fine,      // renewed in time, or not due yet
-  retrying,  // the last attempt failed; another follows
-  refused,   // the server refuses to renew; another attempt follows, slowly
-  expired,   // over, by the server's signed time: a person must join it again
+  fine,       // renewed in time, or not due yet
+  retrying,   // the last attempt failed; another follows
+  refused,    // the server refuses to renew; another attempt follows, slowly
+  rejoining,  // over; it joins again by the certificate, or tries to
+  expired,    // over, by the server's signed time: a person must join it again
 };
-/// "fine", "retrying", "refused", "expired".
+/// "fine", "retrying", "refused", "rejoining", "expired".
 [[nodiscard]] std::string_view state_text(renewal_state s) noexcept;
 
 /// What a running `bcd node` knows; kept in status.json for `bcd doctor`, and

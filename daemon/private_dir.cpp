@@ -1,5 +1,7 @@
 #include "daemon/private_dir.hpp"
 
+#include "base/fault_point.hpp"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -13,7 +15,6 @@ namespace bc::daemon {
 namespace {
 
 constexpr const char* lock_name = "bcd.lock";
-constexpr std::size_t max_file = 1 << 20;
 
 fault bad(std::string message) {
   return fail(errc::invalid_state, std::move(message));
@@ -139,8 +140,8 @@ result<void> private_dir::sync_folder(const std::string& name) const {
   return ok();
 }
 
-result<std::optional<secret_bytes>> private_dir::read(
-    const std::string& name) const {
+result<std::optional<secret_bytes>> private_dir::read(const std::string& name,
+                                                      std::size_t most) const {
   descriptor file{::openat(dir_, name.c_str(),
                            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
   if (!file) {
@@ -152,7 +153,7 @@ result<std::optional<secret_bytes>> private_dir::read(
   if (::fstat(file.get(), &about) != 0)
     return failed("read", name);
   auto size = static_cast<std::size_t>(about.st_size);
-  if (!S_ISREG(about.st_mode) || size > max_file)
+  if (!S_ISREG(about.st_mode) || size > most)
     return bad(path_ + "/" + name + " is not a file bcd wrote");
   bytes content(size);
   std::size_t at = 0;
@@ -184,6 +185,27 @@ result<void> private_dir::write(const std::string& name,
     return why;
   }
   return sync_folder(name);
+}
+
+result<void> private_dir::append(const std::string& name,
+                                 byte_view content) const {
+  const bool is_new = !holds(name);
+  descriptor file{::openat(
+      dir_, name.c_str(),
+      O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+      0600)};
+  if (!file)
+    return failed("open", name);
+  auto half = content.size() / 2;
+  if (!write_all(file.get(), content.first(half)))
+    return failed("write", name);
+  if (hit(fault_point::daemon_half_append) != fault_action::none) {
+    errno = ENOSPC;
+    return failed("write", name);
+  }
+  if (!write_all(file.get(), content.subspan(half)) || ::fsync(file.get()) != 0)
+    return failed("write", name);
+  return is_new ? sync_folder(name) : ok();
 }
 
 bool private_dir::holds(const std::string& name) const noexcept {

@@ -31,12 +31,17 @@ class private_dir {
   private_dir& operator=(private_dir&&) = delete;
   ~private_dir();
 
-  /// nullopt when there is no such file; never follows a link.
+  /// nullopt when there is no such file; never follows a link. INVALID_STATE
+  /// for one that is larger than `most` bytes.
   [[nodiscard]] result<std::optional<secret_bytes>> read(
-      const std::string& name) const;
+      const std::string& name, std::size_t most = 1 << 20) const;
   /// After a crash at any moment the file holds the old or the new content.
   [[nodiscard]] result<void> write(const std::string& name,
                                    byte_view content) const;
+  /// Adds to the end of a file, made when it is missing, and is on disk when it
+  /// returns. Of what failed or was cut a part may stand there.
+  [[nodiscard]] result<void> append(const std::string& name,
+                                    byte_view content) const;
   /// Whether the name is taken, be it by a link that leads nowhere.
   [[nodiscard]] bool holds(const std::string& name) const noexcept;
   /// Never over another file, and still so after a power loss.

@@ -11,7 +11,7 @@ class machine final : public hardware_source {
 
 }  // namespace
 
-void add_hardware_options(CLI::App&) {}
+void add_hardware_options(CLI::App&, bool) {}
 
 token_text sent_token_text() {
   return token_text::well_formed;

@@ -1,5 +1,6 @@
 #include "daemon/renewal_loop.hpp"
 
+#include "daemon/rejoin.hpp"
 #include "pki/certificate.hpp"
 
 #include <algorithm>
@@ -26,6 +27,18 @@ bool is_off(milliseconds offset) {
 std::string expired_text(time_point not_after) {
   return "the certificate expired at " + to_rfc3339(not_after) +
          "; join again as root: bcd join --reset --yes, then bcd join";
+}
+
+std::string rejoin_refused_text(time_point not_after) {
+  return "the certificate expired at " + to_rfc3339(not_after) +
+         ", and the server does not let this machine join again by it: it was "
+         "revoked, the node was deleted or joined elsewhere, the hardware is "
+         "another, or the server or the pool does not take it (x509pop). Its "
+         "operator reads why in security.join.refused. Until " +
+         to_rfc3339(not_after + rejoin_window) +
+         " it is tried again now and then; to join it with a new token, as "
+         "root: systemctl stop bcd; bcd join --reset --yes; systemctl restart "
+         "bcd";
 }
 
 std::string refused_text(time_point not_after) {
@@ -112,16 +125,44 @@ void renewal_loop::session_is(const session_news& news) {
 }
 
 void renewal_loop::attempt() {
-  auto got = attempt_renewal(
-      config_, me_, [this] { return now(); }, tools_.send);
-  auto at = tools_.clocks();
+  if (!is_over_)
+    renew();
+  if (is_over_)
+    rejoin();
+}
+
+bool renewal_loop::note(const renewal_attempt& got, const clock_reading& at) {
   if (got.server_time)
     learn(*got.server_time, at);
   if (!got.renewed && tools_.stopping && tools_.stopping())
-    return;
+    return false;
   status_.last_attempt = clock_.now(at);
   got_no_answer_ = got.what == end::unreachable || got.what == end::lost ||
                    got.what == end::unavailable;
+  return true;
+}
+
+void renewal_loop::rejoin() {
+  auto got = tools_.rejoin(me_);
+  auto at = tools_.clocks();
+  if (!note(got, at))
+    return;
+  if (!got.renewed)
+    return rejoin_failed(got, at);
+  accept(std::move(*got.renewed), at, got.requests);
+  if (status_.state != renewal_state::fine)
+    return;
+  is_over_ = false;
+  refusal_told_ = false;
+  store_.forget_pending();
+}
+
+void renewal_loop::renew() {
+  auto got = attempt_renewal(
+      config_, me_, [this] { return now(); }, tools_.send);
+  auto at = tools_.clocks();
+  if (!note(got, at))
+    return;
   if (got.renewed)
     accept(std::move(*got.renewed), at, got.requests);
   else
@@ -139,6 +180,8 @@ void renewal_loop::accept(node_identity renewed, const clock_reading& at,
   auto kept = store_.renew(renewed.key, renewed.who);
   if (!kept && !is_on_disk(renewed)) {
     pacer_.failed(at.since_boot, requests, tools_.random());
+    if (is_over_)
+      return still_rejoining(kept.error().message, false);
     return become(renewal_state::retrying, kept.error().message,
                   "renewal failed: " + kept.error().message +
                       "; the old certificate stays in use until " +
@@ -158,7 +201,9 @@ void renewal_loop::accept(node_identity renewed, const clock_reading& at,
   status_.last_renewal = now;
   status_.state = renewal_state::fine;
   status_.why.clear();
-  tools_.say("renewed; the certificate expires at " +
+  tools_.say((is_over_ ? "joined again by the expired certificate; the new "
+                         "one expires at "
+                       : "renewed; the certificate expires at ") +
              to_rfc3339(leaf_.not_after));
   publish();
   if (tools_.renewed)
@@ -187,8 +232,7 @@ void renewal_loop::failed(const renewal_attempt& got, const clock_reading& at) {
   pacer_.failed(at.since_boot, got.requests, tools_.random());
   const auto expiry = leaf_.not_after;
   if (got.what == end::refused && *got.server_time >= expiry)
-    return become(renewal_state::expired, expired_text(expiry),
-                  expired_text(expiry));
+    return over(*got.server_time);
   if (got.what == end::refused)
     return become(renewal_state::refused, refused_text(expiry),
                   refused_text(expiry));
@@ -198,6 +242,40 @@ void renewal_loop::failed(const renewal_attempt& got, const clock_reading& at) {
              (over ? "; by this machine's clock the certificate expired at "
                    : "; trying again, the certificate expires at ") +
              to_rfc3339(expiry));
+}
+
+void renewal_loop::over(time_point server_time) {
+  const auto expiry = leaf_.not_after;
+  is_over_ = tools_.rejoin && may_rejoin(me_, server_time);
+  if (!is_over_)
+    return become(renewal_state::expired, expired_text(expiry),
+                  expired_text(expiry));
+  become(renewal_state::rejoining, {},
+         "the certificate expired at " + to_rfc3339(expiry) +
+             "; joining again by it, as is possible until " +
+             to_rfc3339(expiry + rejoin_window));
+}
+
+void renewal_loop::rejoin_failed(const renewal_attempt& got,
+                                 const clock_reading& at) {
+  pacer_.failed(at.since_boot, got.requests, tools_.random());
+  const auto expiry = leaf_.not_after;
+  if (got.server_time && !may_rejoin(me_, *got.server_time)) {
+    is_over_ = false;
+    return become(renewal_state::expired, expired_text(expiry),
+                  expired_text(expiry));
+  }
+  const bool refused = got.what == end::refused;
+  still_rejoining(refused ? rejoin_refused_text(expiry) : got.why, refused);
+}
+
+void renewal_loop::still_rejoining(const std::string& why, bool refused) {
+  const bool is_first = status_.why.empty();
+  become(renewal_state::rejoining, why, {});
+  // Once: it goes on for days, and why it fails may come and go.
+  if (refused ? !refusal_told_ : is_first)
+    tools_.say(refused ? why : "joining again failed: " + why);
+  refusal_told_ = refusal_told_ || refused;
 }
 
 void renewal_loop::become(renewal_state state, const std::string& why,

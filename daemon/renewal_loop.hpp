@@ -14,6 +14,9 @@ struct renewal_tools {
   std::function<clock_reading()> clocks;
   std::function<unsigned()> random;  // in [0, 1000)
   renew_transport send;
+  /// Joins again by the certificate that is over (rejoin.hpp); empty: a person
+  /// must do it.
+  std::function<renewal_attempt(const node_identity&)> rejoin = {};
   /// A line for the log; once for each change of state.
   std::function<void(const std::string&)> say;
   /// The status changed.
@@ -60,9 +63,17 @@ class renewal_loop {
   // False when the certificate is due as it comes.
   bool schedule(time_point now);
   void attempt();
+  void renew();
+  void rejoin();
+  /// What both end with; false: a stop was asked for.
+  [[nodiscard]] bool note(const renewal_attempt& got, const clock_reading& at);
   [[nodiscard]] bool is_on_disk(const node_identity& one) const;
   void accept(node_identity renewed, const clock_reading& at, int requests);
   void failed(const renewal_attempt& got, const clock_reading& at);
+  /// The server signed a time at which the certificate is over.
+  void over(time_point server_time);
+  void rejoin_failed(const renewal_attempt& got, const clock_reading& at);
+  void still_rejoining(const std::string& why, bool refused);
   void become(renewal_state state, const std::string& why,
               const std::string& line);
 
@@ -75,7 +86,9 @@ class renewal_loop {
   server_clock clock_;
   attempt_pacer pacer_;
   node_status status_;
+  bool is_over_ = false;        // the server says so; nothing is renewed
   bool got_no_answer_ = false;  // the last attempt did not reach a gateway
+  bool refusal_told_ = false;   // of a rejoin
   bool short_lived_told_ = false;
   milliseconds told_offset_{0};
 };
@@ -83,6 +96,8 @@ class renewal_loop {
 /// "the certificate expired at …; join again as root: …"
 /// (spec: joining#renewal).
 [[nodiscard]] std::string expired_text(time_point not_after);
+/// The same of a machine that the server does not let back by it.
+[[nodiscard]] std::string rejoin_refused_text(time_point not_after);
 /// What a person must do about an identity that is refused.
 [[nodiscard]] std::string refused_text(time_point not_after);
 /// "this machine's clock is 120 s behind the server's (…)".

@@ -25,8 +25,18 @@ void server_clock::learn(time_point server, const clock_reading& at) {
 time_point server_clock::now(const clock_reading& at) const {
   if (!known_)
     return at.wall;
-  return std::max(signed_ + (at.since_boot - learnt_.since_boot),
-                  at.wall + offset_);
+  return std::max(signed_now(at), at.wall + offset_);
+}
+
+time_point server_clock::signed_now(const clock_reading& at) const {
+  return known_ ? signed_ + (at.since_boot - learnt_.since_boot) : at.wall;
+}
+
+std::optional<milliseconds> server_clock::offset_at(
+    const clock_reading& at) const {
+  if (!known_)
+    return std::nullopt;
+  return signed_now(at) - at.wall;
 }
 
 time_point renewal_due(const lifetime& certificate, unsigned random) {

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 
 #include <deque>
+#include <optional>
 
 /// When a certificate is renewed. Pure: every time is passed in, so that a
 /// virtual clock and a simulated fleet drive it (CASES 100, 106, 107, 111).
@@ -24,6 +25,13 @@ class server_clock {
   /// whoever sets the clock; a renewal that is too early costs one request, one
   /// that is too late the identity. Before learn() the machine's clock alone.
   [[nodiscard]] time_point now(const clock_reading& at) const;
+  /// The last signed time plus what has passed since boot, whoever sets the
+  /// clock: what is too late for a command is judged by it. Before learn() the
+  /// machine's clock.
+  [[nodiscard]] time_point signed_now(const clock_reading& at) const;
+  /// signed_now() less the machine's clock; nullopt before learn().
+  [[nodiscard]] std::optional<milliseconds> offset_at(
+      const clock_reading& at) const;
   [[nodiscard]] bool known() const noexcept { return known_; }
   /// Server's time less the machine's, when last learnt.
   [[nodiscard]] milliseconds offset() const noexcept { return offset_; }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 /// A node's session with the gateway, as `bcd node` uses it; session_client.*
 /// implements it (spec: joining#join-flow step 6).
@@ -38,11 +39,18 @@ struct session_hooks {
   /// The server's time: signed by the pinned key, bound to our nonce.
   std::function<void(time_point server_time)> server_time;
   std::function<void(const wire::welcome&)> welcomed;
-  /// A command whose signature, node id and expiry were checked. The same
-  /// command may come again: the handler knows by its id. nullopt: no result
-  /// (yet). Empty: commands are not taken.
-  std::function<std::optional<wire::command_result>(const wire::command_body&)>
-      command;
+  /// A command that is genuine and for this node; it may have expired. It may
+  /// come again: the handler knows by its id, and must not block. Empty:
+  /// commands are not taken.
+  std::function<void(const wire::command_body&)> command = {};
+  /// The results that the server does not have yet; asked with the welcome, at
+  /// each heartbeat, and when the session is told to.
+  std::function<std::vector<wire::command_result>()> results = {};
+  /// The server has this one: results() no longer says it.
+  std::function<void(const std::string& command_id)> recorded = {};
+  /// Is given what tells this session to ask for results, from any thread;
+  /// before the session ends, an empty function in its place.
+  std::function<void(std::function<void()>)> ask_for_results = {};
   /// The machine's clock corrected by what was signed last; for `hello` and the
   /// expiry of commands.
   std::function<time_point()> now;

@@ -5,6 +5,7 @@
 #include "daemon/gateway_client.hpp"
 #include "daemon/gateway_tls.hpp"
 #include "daemon/printable.hpp"
+#include "daemon/session_begin.hpp"
 #include "daemon/trusted_pins.hpp"
 #include "pki/chain.hpp"
 #include "pki/digest.hpp"
@@ -20,7 +21,9 @@
 #include <boost/beast/websocket/stream.hpp>
 
 #include <deque>
-#include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <utility>
 
 namespace bc::daemon {
@@ -42,33 +45,66 @@ constexpr seconds welcome_timeout{45};
 // A stop is done within a second.
 constexpr milliseconds goodbye_timeout{700};
 constexpr int missed_heartbeats = 3;
-constexpr std::size_t most_results = 64;
+// As many results as a gateway passes on at a time.
+constexpr std::size_t results_at_once = 8;
+constexpr std::size_t most_frames = 64;
 constexpr std::size_t nonce_size = 32;
 
-class session {
+// Lives as long as one of its operations does; `done` is told in the end. All
+// of it on the thread of `io`.
+class session : public std::enable_shared_from_this<session> {
  public:
-  session(const config& c, endpoint to, const node_identity& me,
-          const std::string& bcd_version, const session_hooks& hooks)
+  session(asio::io_context& io, const config& c, endpoint to, node_identity me,
+          std::string bcd_version, session_hooks hooks,
+          std::function<void(session_outcome)> done)
       : signing_pins_(join_signing_pins(with_pins_of(c, me.who))),
         to_(std::move(to)),
-        me_(me),
-        version_(bcd_version),
-        hooks_(hooks),
-        tls_(to_.host, serving_ca_pins(with_pins_of(c, me.who))),
+        me_(std::move(me)),
+        version_(std::move(bcd_version)),
+        hooks_(std::move(hooks)),
+        done_(std::move(done)),
+        io_(io),
+        tls_(to_.host, serving_ca_pins(with_pins_of(c, me_.who))),
         resolver_(io_),
         pulse_(io_),
         limit_(io_) {}
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+  ~session() {
+    if (hooks_.ask_for_results)
+      hooks_.ask_for_results({});
+    done_(std::move(outcome_));
+  }
 
-  session_outcome run(const std::stop_token& stop) {
-    if (auto ec = tls_.present(me_))
-      return {end::unreachable,
-              "the node's certificate cannot be used: " + ec.message(), false};
+  void begin() {
+    if (auto ec = tls_.present(me_)) {
+      outcome_ = {end::unreachable,
+                  "the node's certificate cannot be used: " + ec.message(),
+                  false};
+      return;
+    }
     ws_.emplace(io_, tls_.context());
-    std::stop_callback on_stop{
-        stop, [this] { asio::post(io_, [this] { leave(); }); }};
+    if (hooks_.ask_for_results)
+      hooks_.ask_for_results(on_thread(&session::send_results));
     resolve();
-    io_.run();
-    return std::move(outcome_);
+  }
+
+  // Any thread; not kept alive by it.
+  std::function<void()> on_thread(void (session::*what)()) {
+    return [weak = weak_from_this(), &io = io_, what] {
+      asio::post(io, [weak, what] {
+        if (auto self = weak.lock())
+          (*self.*what)();
+      });
+    };
+  }
+
+  void leave() {
+    if (ended_ || !ws_)
+      return;
+    if (!ws_->is_open())
+      return over(end::stopped, "stopped");
+    say_and_end(end::stopped, "stopped");
   }
 
  private:
@@ -80,27 +116,30 @@ class session {
     limited(connect_timeout, "no connection in time", end::unreachable);
     resolver_.async_resolve(
         to_.host, to_.port,
-        [this](error_code ec, const tcp::resolver::results_type& found) {
+        [this, self = shared_from_this()](
+            error_code ec, const tcp::resolver::results_type& found) {
           if (!failed(ec, end::unreachable, "cannot connect to " + where()))
             connect(found);
         });
   }
 
   void connect(const tcp::resolver::results_type& found) {
-    socket().async_connect(found, [this](error_code ec, const auto&) {
-      if (failed(ec, end::unreachable, "cannot connect to " + where()))
-        return;
-      error_code ignored;
-      socket().socket().set_option(tcp::no_delay(true), ignored);
-      shake();
-    });
+    socket().async_connect(
+        found, [this, self = shared_from_this()](error_code ec, const auto&) {
+          if (failed(ec, end::unreachable, "cannot connect to " + where()))
+            return;
+          error_code ignored;
+          socket().socket().set_option(tcp::no_delay(true), ignored);
+          shake();
+        });
   }
 
   void shake() {
     limited(connect_timeout, "no TLS handshake in time", end::unreachable);
     tls_.name_host(ws_->next_layer().native_handle());
     ws_->next_layer().async_handshake(
-        asio::ssl::stream_base::client, [this](error_code ec) {
+        asio::ssl::stream_base::client,
+        [this, self = shared_from_this()](error_code ec) {
           if (ec && !tls_.chain_failed().empty())
             return over(end::untrusted, std::string{tls_.chain_failed()});
           if (!failed(ec, end::unreachable,
@@ -125,7 +164,7 @@ class session {
     auto host = bracketed ? "[" + to_.host + "]" : to_.host;
     ws_->async_handshake(
         answer_, to_.port == "443" ? host : host + ":" + to_.port, session_path,
-        [this](error_code ec) { on_upgraded(ec); });
+        [this, self = shared_from_this()](error_code ec) { on_upgraded(ec); });
   }
 
   void on_upgraded(error_code ec) {
@@ -150,7 +189,8 @@ class session {
   // Frames.
 
   void read() {
-    ws_->async_read(buffer_, [this](error_code ec, std::size_t) {
+    ws_->async_read(buffer_, [this, self = shared_from_this()](error_code ec,
+                                                               std::size_t) {
       if (ec)
         return on_unreadable(ec);
       // What crossed our goodbye: a welcome would take back the end.
@@ -187,7 +227,7 @@ class session {
     if (const auto* command = std::get_if<wire::command>(&frame))
       take(*command);
     else if (const auto* done = std::get_if<wire::recorded>(&frame))
-      results_.erase(done->command_id);
+      take(*done);
   }
 
   void take(const wire::welcome& m) {
@@ -208,6 +248,7 @@ class session {
       hooks_.server_time(time.value());
     if (hooks_.welcomed)
       hooks_.welcomed(m);
+    send_results();
   }
 
   void take(const wire::command& m) {
@@ -215,25 +256,39 @@ class session {
                                  me_.who.node_id, hooks_.now());
     // No answer to what is not genuine: the gateway would not believe it was
     // us.
-    if (checked.failed != command_fault::none || !hooks_.command)
+    bool genuine = checked.failed == command_fault::none ||
+                   checked.failed == command_fault::expired;
+    if (genuine && hooks_.command)
+      hooks_.command(checked.body);
+  }
+
+  void take(const wire::recorded& m) {
+    if (hooks_.recorded)
+      hooks_.recorded(m.command_id);
+    if (sent_.erase(m.command_id) > 0)
+      send_results();
+  }
+
+  // Those that were not sent since the last heartbeat.
+  void send_results() {
+    if (ended_ || !outcome_.welcomed || !hooks_.results)
       return;
-    auto result = hooks_.command(checked.body);
-    if (!result || results_.size() >= most_results)
-      return;
-    result->command_id = checked.body.command_id;
-    auto& kept = results_[result->command_id];
-    kept = *std::move(result);
-    write(wire::from_daemon{kept});
+    for (const auto& result : hooks_.results()) {
+      if (sent_.size() >= results_at_once)
+        return;
+      if (sent_.insert(result.command_id).second)
+        write(wire::from_daemon{result});
+    }
   }
 
   void beat() {
     pulse_.expires_after(every_);
-    pulse_.async_wait([this](error_code ec) {
+    pulse_.async_wait([this, self = shared_from_this()](error_code ec) {
       if (ec || ended_)
         return;
       write(wire::from_daemon{wire::heartbeat{++beats_}});
-      for (const auto& [id, result] : results_)
-        write(wire::from_daemon{result});
+      sent_.clear();
+      send_results();
       beat();
     });
   }
@@ -246,7 +301,7 @@ class session {
 
   void write(const wire::from_daemon& frame) {
     // What is resent anyway need not pile up behind a slow gateway.
-    if (ended_ || waiting_.size() > 2 * most_results)
+    if (ended_ || waiting_.size() > most_frames)
       return;
     waiting_.push_back(wire::encode(frame));
     if (waiting_.size() == 1)
@@ -255,23 +310,16 @@ class session {
 
   void write_next() {
     ws_->text(true);
-    ws_->async_write(asio::buffer(waiting_.front()),
-                     [this](error_code ec, std::size_t) {
-                       waiting_.pop_front();
-                       if (!ended_ && !ec && !waiting_.empty())
-                         write_next();
-                     });
+    ws_->async_write(
+        asio::buffer(waiting_.front()),
+        [this, self = shared_from_this()](error_code ec, std::size_t) {
+          waiting_.pop_front();
+          if (!ended_ && !ec && !waiting_.empty())
+            write_next();
+        });
   }
 
-  // Ending. The first reason counts; run() ends once no operation is left.
-
-  void leave() {
-    if (ended_)
-      return;
-    if (!ws_->is_open())
-      return over(end::stopped, "stopped");
-    say_and_end(end::stopped, "stopped");
-  }
+  // Ending. The first reason counts; it is gone once no operation is left.
 
   void say_and_end(end what, std::string why) {
     if (std::exchange(ended_, true))
@@ -280,13 +328,13 @@ class session {
     outcome_.why = std::move(why);
     pulse_.cancel();
     limit_.expires_after(goodbye_timeout);
-    limit_.async_wait([this](error_code ec) {
+    limit_.async_wait([this, self = shared_from_this()](error_code ec) {
       if (!ec)
         socket().close();
     });
     ws_->async_close(what == end::stopped ? websocket::close_code::going_away
                                           : websocket::close_code::policy_error,
-                     [this](error_code) {
+                     [this, self = shared_from_this()](error_code) {
                        limit_.cancel();
                        socket().close();
                      });
@@ -323,20 +371,22 @@ class session {
   /// From now on, in place of the limit before.
   void limited(milliseconds time, const char* why, end what) {
     limit_.expires_after(time);
-    limit_.async_wait([this, why, what](error_code ec) {
-      if (!ec && !ended_)
-        over(what, why);
-    });
+    limit_.async_wait(
+        [this, self = shared_from_this(), why, what](error_code ec) {
+          if (!ec && !ended_)
+            over(what, why);
+        });
   }
 
   [[nodiscard]] std::string where() const { return to_.host + ":" + to_.port; }
 
   const std::vector<std::string> signing_pins_;
   const endpoint to_;
-  const node_identity& me_;
-  const std::string& version_;
-  const session_hooks& hooks_;
-  asio::io_context io_;
+  const node_identity me_;
+  const std::string version_;
+  const session_hooks hooks_;
+  const std::function<void(session_outcome)> done_;
+  asio::io_context& io_;
   pinned_tls tls_;
   tcp::resolver resolver_;
   asio::steady_timer pulse_;
@@ -345,30 +395,27 @@ class session {
   websocket::response_type answer_;
   beast::flat_buffer buffer_;
   std::deque<std::string> waiting_;  // the first one is being sent
-  std::map<std::string, wire::command_result> results_;  // not yet recorded
+  std::set<std::string> sent_;       // results, since the last heartbeat
   bytes nonce_;
   milliseconds every_{0};
   std::uint64_t beats_ = 0;
-  session_outcome outcome_;
+  session_outcome outcome_{end::lost, "the session was lost", false};
   bool ended_ = false;
 };
 
 }  // namespace
 
-session_outcome run_session(const config& c, const node_identity& me,
-                            const std::string& bcd_version,
-                            const session_hooks& hooks, std::stop_token stop) {
-  auto to = parse_gateway_url(c.gateway_url);
-  if (!to)
-    return {end::unreachable, to.error().message, false};
-  if (stop.stop_requested())
-    return {end::stopped, "stopped", false};
-  // Asio reports by exception what it cannot set up (no memory, no descriptor).
-  try {
-    return session{c, to.value(), me, bcd_version, hooks}.run(stop);
-  } catch (const std::exception& e) {
-    return {end::lost, e.what(), false};
-  }
+std::function<void()> begin_session(asio::io_context& io, const config& c,
+                                    endpoint to, node_identity me,
+                                    std::string bcd_version,
+                                    session_hooks hooks,
+                                    std::function<void(session_outcome)> done) {
+  auto one = std::make_shared<session>(io, c, std::move(to), std::move(me),
+                                       std::move(bcd_version), std::move(hooks),
+                                       std::move(done));
+  auto leave = one->on_thread(&session::leave);
+  one->begin();
+  return leave;
 }
 
 }  // namespace bc::daemon

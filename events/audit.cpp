@@ -50,6 +50,10 @@ constexpr std::array rules = {
          "siteId"},
     rule{name::site_token_revoked, "compute:sites:manage", "compute-site/",
          "siteId"},
+    rule{name::join_request_approved, "compute:join-tokens:create",
+         "compute-pool/", "poolId"},
+    rule{name::join_request_rejected, "compute:join-tokens:create",
+         "compute-pool/", "poolId"},
     rule{name::node_joined, name::node_joined, "compute-node/", "nodeId"},
     rule{name::node_adopted, "compute:nodes:adopt", "compute-node/", "nodeId"},
     rule{name::node_cordoned, "compute:nodes:cordon", "compute-node/",
@@ -57,6 +61,8 @@ constexpr std::array rules = {
     rule{name::node_retired, "compute:nodes:delete", "compute-node/", "nodeId"},
     rule{name::certificate_revoked, "compute:nodes:revoke-identity",
          "compute-node/", "nodeId"},
+    rule{name::command_enqueued, "compute:commands:create", "compute-node/",
+         "nodeId"},
 };
 
 const rule* rule_of(std::string_view type) {
@@ -71,11 +77,16 @@ std::string padded(std::string digits, std::size_t width) {
              : digits;
 }
 
-// A node that is adopted at once, and what a reclaim or a delete revokes, have
-// the row of the decision they follow from.
+bool is_callers(const envelope& e) {
+  return e.actor != system_actor && e.actor != machine_actor;
+}
+
+// A node that is adopted at once or by its acceptance, the command that asks
+// for this, and what a reclaim or a delete revokes, have the row of the
+// decision they follow from.
 result<bool> is_decision(const envelope& e, const json::reader& data) {
-  if (e.type == name::node_adopted)
-    return e.actor != system_actor;
+  if (e.type == name::node_adopted || e.type == name::command_enqueued)
+    return is_callers(e);
   if (e.type != name::certificate_revoked)
     return true;
   BC_TRY(reason, data.text("reason"));

@@ -4,6 +4,7 @@
 #include "events/codec.hpp"
 #include "events/directory.hpp"
 #include "events/event_names.hpp"
+#include "events/join_request.hpp"
 #include "events/join_token.hpp"
 #include "events/journal_stream.hpp"
 #include "events/node.hpp"
@@ -40,6 +41,12 @@ constexpr fields site_token_created_fields[] = {"tokenId", "siteId", "maxUses",
                                                 "expiresAt"};
 constexpr fields site_token_revoked_fields[] = {"tokenId", "siteId",
                                                 "revokedAt"};
+constexpr fields request_approved_fields[] = {
+    "requestId", "poolId",    "siteId", "attestor",
+    "csrSha256", "expiresAt", "reason", "approvedAt"};
+constexpr fields request_rejected_fields[] = {
+    "requestId", "poolId", "siteId",    "attestor",
+    "csrSha256", "reason", "rejectedAt"};
 constexpr fields joined_fields[] = {"nodeId",
                                     "poolId",
                                     "siteId",
@@ -75,6 +82,13 @@ constexpr fields acceptance_failed_fields[] = {"nodeId", "checks", "failedAt"};
 constexpr fields certificate_expiring_fields[] = {
     "nodeId",   "certificateSerial", "identityGeneration",
     "notAfter", "connected",         "warnedAt"};
+constexpr fields inventory_recorded_fields[] = {
+    "nodeId",          "hardwareKey",   "hardwareKeyTrusted",
+    "hardwareChanged", "hardwareTaken", "recordedAt"};
+constexpr fields command_enqueued_fields[] = {"commandId", "nodeId", "kind",
+                                              "enqueuedAt", "expiresAt"};
+constexpr fields command_completed_fields[] = {"commandId", "nodeId",
+                                               "succeeded", "completedAt"};
 constexpr fields hardware_shared_fields[] = {"nodeId", "otherNodeId",
                                              "macSha256", "detectedAt"};
 constexpr fields refused_fields[] = {"attestor",  "reason",      "role",
@@ -103,6 +117,13 @@ constexpr std::array types = {
                site_token_created_fields},
     event_type{name::site_token_revoked, 1, "join_token", true,
                site_token_revoked_fields},
+    event_type{name::join_request_opened, 1, "join_request", false, {}},
+    event_type{name::join_request_refreshed, 1, "join_request", false, {}},
+    event_type{name::join_request_approved, 1, "join_request", true,
+               request_approved_fields},
+    event_type{name::join_request_rejected, 1, "join_request", true,
+               request_rejected_fields},
+    event_type{name::join_request_consumed, 1, "join_request", false, {}},
     event_type{name::node_joined, 1, "node", true, joined_fields},
     event_type{name::certificate_renewed, 1, "node", true, renewed_fields},
     event_type{name::node_adopted, 1, "node", true, adopted_fields},
@@ -118,6 +139,12 @@ constexpr std::array types = {
                acceptance_started_fields},
     event_type{name::node_acceptance_failed, 1, "node", true,
                acceptance_failed_fields},
+    event_type{name::node_inventory_recorded, 1, "node", true,
+               inventory_recorded_fields},
+    event_type{name::command_enqueued, 1, "command", true,
+               command_enqueued_fields},
+    event_type{name::command_completed, 1, "command", true,
+               command_completed_fields},
     event_type{name::certificate_expiring, 1, "node", true,
                certificate_expiring_fields},
     event_type{name::certificate_revoked, 1, "node", true,
@@ -160,6 +187,8 @@ result<moves> moves_of(const envelope& e) {
     return decoded_moves(e, join_token::decode, join_token::moves_of);
   if (type->stream_kind == "node")
     return decoded_moves(e, node::decode, node::moves_of);
+  if (type->stream_kind == "join_request")
+    return decoded_moves(e, join_request::decode, join_request::moves_of);
   if (type->stream_kind == "tenant")
     return decoded_moves(e, tenant::decode, tenant::moves_of);
   if (type->stream_kind == "site")

@@ -27,6 +27,16 @@ inline constexpr std::string_view site_token_created =
     "security.site-token.created";
 inline constexpr std::string_view site_token_revoked =
     "security.site-token.revoked";
+inline constexpr std::string_view join_request_opened =
+    "security.join-request.opened";
+inline constexpr std::string_view join_request_refreshed =
+    "security.join-request.refreshed";
+inline constexpr std::string_view join_request_approved =
+    "security.join-request.approved";
+inline constexpr std::string_view join_request_rejected =
+    "security.join-request.rejected";
+inline constexpr std::string_view join_request_consumed =
+    "security.join-request.consumed";
 inline constexpr std::string_view node_joined = "node.joined";
 inline constexpr std::string_view certificate_renewed =
     "node.certificate-renewed";
@@ -41,6 +51,10 @@ inline constexpr std::string_view node_acceptance_started =
     "node.acceptance.started";
 inline constexpr std::string_view node_acceptance_failed =
     "node.acceptance.failed";
+inline constexpr std::string_view node_inventory_recorded =
+    "node.inventory-recorded";
+inline constexpr std::string_view command_enqueued = "node.command.enqueued";
+inline constexpr std::string_view command_completed = "node.command.completed";
 inline constexpr std::string_view certificate_expiring =
     "security.certificate-expiring";
 inline constexpr std::string_view certificate_revoked =

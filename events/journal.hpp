@@ -24,7 +24,8 @@ using stream_id = std::string;
 
 /// A claim is taken by one stream, until released or expired. Names:
 /// "hw:<key>", "spki:<sha256>", "serial:<hex>", "answer:<subject>:<csr>",
-/// "proof:<sha256>", "shared:<node>:<sha256>",
+/// "proof:<sha256>", "shared:<node>:<sha256>", "request:<site>:<subject>",
+/// "decided:<site>:<subject>:<csr>", "place:<site>:<number>",
 /// "name:<kind>:<tenant>:<name>".
 struct claim_move {
   enum class kind { take, release };

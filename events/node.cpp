@@ -1,5 +1,6 @@
 #include "events/node.hpp"
 
+#include "events/node_inventory.hpp"
 #include "events/node_sessions.hpp"
 
 #include <algorithm>
@@ -20,7 +21,29 @@ void add_certificate(state& s, const certificate& c, time_point now) {
   s.certificates.push_back({c, std::nullopt});
 }
 
+// It keeps what it was, and the certificates that it could have come by: one of
+// them asks again when the answer was lost.
+void go_on(state& s, const joined& j) {
+  std::erase_if(s.certificates, [&j](const issued& i) {
+    return i.cert.not_after + rejoin_window < j.at;
+  });
+  s.certificates.push_back({j.cert, std::nullopt});
+  s.generation = j.cert.generation;
+  auto& now = *s.node;
+  now.attestor = j.attestor;
+  now.node_key = j.node_key;
+  now.acceptance = j.acceptance;
+  now.cert = j.cert;
+  now.claims = j.claims;
+  now.answer_subject = j.answer_subject;
+  now.answer_body = j.answer_body;
+  now.answer_signature = j.answer_signature;
+  now.proof_sha256 = j.proof_sha256;
+}
+
 void apply(state& s, const joined& j) {
+  if (s.node && goes_on(j))
+    return go_on(s, j);
   std::erase_if(s.reclaims,
                 [&j](time_point then) { return !is_recent(then, j.at); });
   if (j.reclaim)
@@ -31,6 +54,8 @@ void apply(state& s, const joined& j) {
   s.adopted_at.reset();
   s.acceptance_started_at.reset();
   s.failed_acceptance.reset();
+  s.hardware_changed_at.reset();
+  s.hardware_taken_at.reset();
   if (s.current != status::cordoned)
     s.current = status::adopting;
 }
@@ -195,8 +220,16 @@ std::string proof_claim(std::string_view proof_sha256_hex) {
   return "proof:" + std::string{proof_sha256_hex};
 }
 
+bool goes_on(const joined& j) noexcept {
+  return !j.reclaim && j.attestor == wire::x509pop_attestor;
+}
+
 bool is_live(const issued& i, time_point now) {
   return !i.revoked_at && now < i.cert.not_after;
+}
+
+bool may_rejoin(const issued& i, time_point now) {
+  return !i.revoked_at && now <= i.cert.not_after + rejoin_window;
 }
 
 const certificate* current_certificate(const state& s, time_point now) {

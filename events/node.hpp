@@ -35,6 +35,8 @@ struct certificate {
   std::vector<std::string> statements;
   bytes der;               // internal
   std::string csr_sha256;  // hex; internal
+  /// Kinds of commands it lets in (command_kind.hpp); empty: every kind.
+  std::vector<std::string> allowed_kinds = {};  // internal
   bool operator==(const certificate&) const = default;
 };
 
@@ -65,7 +67,13 @@ struct joined {
   std::string answer_subject;  // internal: "<token id>" …
   std::string answer_body;     // internal
   bytes answer_signature;      // internal
+  /// Internal: hex, of the challenge that it answered, which counts once; empty
+  /// where the attestor gives none.
+  std::string proof_sha256 = {};
 };
+/// True for the same machine that goes on as the same node, by its expired
+/// certificate (x509pop): the node stays what it is (ATTESTATION 9c).
+[[nodiscard]] bool goes_on(const joined& j) noexcept;
 /// `node.certificate-renewed`: another certificate of the node's generation, by
 /// the key of one before, which goes on until it is over. `internal` also holds
 /// the proof's hash and the signed answer.
@@ -149,7 +157,7 @@ using event =
     std::variant<joined, renewed, adopted, cordoned, retired,
                  certificate_revoked, clone_suspected, hardware_shared,
                  connected, disconnected, acceptance_started, acceptance_failed,
-                 certificate_expiring>;
+                 certificate_expiring, inventory_recorded>;
 
 enum class status { adopting, adopted, cordoned, retired };
 [[nodiscard]] std::string_view status_text(status s) noexcept;
@@ -167,7 +175,8 @@ struct state {
   status current = status::adopting;
   std::int64_t generation = 0;
   /// Of every generation, oldest first; without those that were over when the
-  /// newest was issued, or superseded, so that a life of renewals stays small.
+  /// newest was issued (by a join with x509pop: that could not join by it any
+  /// more), or superseded, so that a life of renewals stays small.
   std::vector<issued> certificates;
   std::vector<time_point> reclaims;  // in the clone window of the newest
   std::optional<time_point> clone_suspected_at;
@@ -181,6 +190,9 @@ struct state {
   std::optional<time_point> acceptance_started_at;     // since the newest join
   std::optional<acceptance_failed> failed_acceptance;  // while it stands
   std::string told_of_expiry;  // serial of the certificate, or empty
+  // What its inventory said of another key than its own, while it says so.
+  std::optional<time_point> hardware_changed_at;
+  std::optional<time_point> hardware_taken_at;
 };
 
 /// A retired node stays so, whatever comes. A cordoned one that is reclaimed
@@ -189,11 +201,12 @@ struct state {
 
 /// Moves of `joined`: takes hw:<key> when trusted (until released),
 /// serial:<serial> and spki:<sha256> (until 8 days after notAfter), and
-/// answer:<subject>:<csrSha256> for 10 minutes from `at`. Of `renewed`: the
-/// same serial, spki and answer (subject: the node id), and proof:<sha256> for
-/// 120 s. Of `certificate_revoked`: releases the answer. Of `retired`: releases
-/// hw:<key>.
-/// Of `hardware_shared`: takes told_claim of each MAC for ever.
+/// answer:<subject>:<csrSha256> for 10 minutes from `at`, and proof:<sha256>
+/// for 130 s when it has one. Of `renewed`: the same serial, spki and answer
+/// (subject: the node id), and proof:<sha256> for 130 s. Of
+/// `certificate_revoked`: releases the answer. Of `retired`: releases hw:<key>.
+/// Of `hardware_shared`: takes told_claim of each MAC for ever. Of
+/// `inventory_recorded`: takes hw:<key> when the key is new and trusted.
 [[nodiscard]] moves moves_of(const event& e);
 [[nodiscard]] event_write encode(const event& e);
 [[nodiscard]] result<event> decode(const envelope& e);
@@ -206,6 +219,10 @@ struct state {
 
 /// Unrevoked and not over at `now`.
 [[nodiscard]] bool is_live(const issued& i, time_point now);
+/// How long after its end a certificate may still bring its machine back.
+inline constexpr seconds rejoin_window{7 * 86'400};
+/// Unrevoked, and over for no longer than the window, that moment included.
+[[nodiscard]] bool may_rejoin(const issued& i, time_point now);
 /// The certificate the node goes by: the newest, while it is live, of the
 /// node's generation, and the node not retired; else null.
 [[nodiscard]] const certificate* current_certificate(const state& s,
@@ -227,6 +244,16 @@ struct join {
   joined what;
 };
 [[nodiscard]] result<std::vector<event>> decide(const state& s, const join& c);
+
+/// The node's machine goes on after its certificate was over. What the node is
+/// (tenant, site, pool, trust, hardware key, token) is taken from it, and
+/// `what.cert.generation` is set here: the next one; every live certificate is
+/// revoked (`reclaimed`). NOT_FOUND without a node, INVALID_STATE when retired.
+struct rejoin {
+  joined what;
+};
+[[nodiscard]] result<std::vector<event>> decide(const state& s,
+                                                const rejoin& c);
 
 /// A machine that renews as it should has three at a time.
 inline constexpr std::size_t max_live_certificates = 8;
@@ -265,7 +292,8 @@ struct retire {
 [[nodiscard]] result<std::vector<event>> decide(const state& s,
                                                 const retire& c);
 
-/// Revokes every live certificate (`revoked`); the node stays what it is.
+/// Revokes every certificate that is live or could still bring its machine
+/// back (`revoked`); the node stays what it is.
 struct revoke_identity {
   time_point now;
   std::string note;

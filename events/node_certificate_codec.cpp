@@ -2,6 +2,7 @@
 #include "events/codec.hpp"
 #include "events/event_names.hpp"
 #include "events/node_codec.hpp"
+#include "pki/tpm/challenge.hpp"
 
 // Certificates in events, and the event of a renewal.
 namespace bc::events::node::detail {
@@ -12,9 +13,12 @@ namespace {
 // and a day more.
 constexpr seconds key_memory{8 * 86'400};
 constexpr seconds answer_memory{600};
-// Twice what the client's time may be off: until then the same proof would
-// pass for a new one (spec: joining#renewal).
-constexpr seconds proof_memory{120};
+// Until then the same proof could pass for a new one: twice what a client's
+// time may be off (120 s), and a challenge's whole life as the slowest clock
+// sees it (spec: joining#renewal, ATTESTATION section 1.1).
+constexpr seconds proof_memory{pki::tpm::challenge_lifetime +
+                               pki::tpm::challenge_slack};
+static_assert(proof_memory >= seconds{120});
 
 constexpr certificate_names names{"serial", "generation"};
 
@@ -33,12 +37,18 @@ void claim_certificate(moves& to, const certificate& c,
       take(answer_claim(subject, c.csr_sha256), now + answer_memory));
 }
 
+void claim_proof(moves& to, std::string_view proof_sha256, time_point now) {
+  to.claims.push_back(take(proof_claim(proof_sha256), now + proof_memory));
+}
+
 void put_certificate(json::writer& internal, const certificate& c) {
   internal.field("spkiSha256", c.spki_sha256)
       .field("notBeforeMs", to_millis(c.not_before))
       .field("statements", c.statements)
       .field("certificate", to_base64(c.der))
       .field("csrSha256", c.csr_sha256);
+  if (!c.allowed_kinds.empty())
+    internal.field("allowedKinds", c.allowed_kinds);
 }
 
 result<certificate> read_certificate(const json::reader& data,
@@ -53,14 +63,15 @@ result<certificate> read_certificate(const json::reader& data,
   BC_TRY(statements, internal.texts("statements"));
   BC_TRY(der, internal.base64("certificate"));
   BC_TRY(csr, internal.text("csrSha256"));
+  BC_TRY(kinds, internal.texts_or_none("allowedKinds"));
   return certificate{serial,    spki,       role, generation, not_before,
-                     not_after, statements, der,  csr};
+                     not_after, statements, der,  csr,        kinds};
 }
 
 moves effect(const renewed& r) {
   moves m;
   claim_certificate(m, r.cert, r.id.str(), r.at);
-  m.claims.push_back(take(proof_claim(r.proof_sha256), r.at + proof_memory));
+  claim_proof(m, r.proof_sha256, r.at);
   return m;
 }
 

@@ -22,6 +22,9 @@ moves effect(const joined& j) {
 moves effect(const renewed& r) {
   return detail::effect(r);
 }
+moves effect(const inventory_recorded& i) {
+  return detail::effect(i);
+}
 moves effect(const retired& r) {
   return r.hardware_key.empty() ? moves{}
                                 : released(hardware_claim(r.hardware_key));
@@ -212,6 +215,8 @@ result<event> decode(const envelope& e) {
     return codec::read_event(e, read_clone);
   if (codec::is(e, name::node_hardware_shared))
     return codec::read_event(e, read_shared);
+  if (codec::is(e, name::node_inventory_recorded))
+    return codec::read_event(e, detail::read_inventory);
   if (auto of_session = detail::decode_of_session(e))
     return std::move(*of_session);
   return codec::unknown_event(e);

@@ -23,6 +23,10 @@ namespace bc::events::node::detail {
 [[nodiscard]] event_write write(const acceptance_started& a);
 [[nodiscard]] event_write write(const acceptance_failed& a);
 [[nodiscard]] event_write write(const certificate_expiring& c);
+[[nodiscard]] event_write write(const inventory_recorded& i);
+[[nodiscard]] moves effect(const inventory_recorded& i);
+[[nodiscard]] result<event> read_inventory(const json::reader& data,
+                                           const json::reader& internal);
 /// nullopt for a type that is not of sessions, acceptance and warnings.
 [[nodiscard]] std::optional<result<event>> decode_of_session(const envelope& e);
 
@@ -41,6 +45,8 @@ void put_certificate(json::writer& internal, const certificate& c);
 /// Takes its serial and key, and the answer that gave it to `subject`.
 void claim_certificate(moves& to, const certificate& c,
                        std::string_view subject, time_point now);
+/// The claim that a proof is used once by.
+void claim_proof(moves& to, std::string_view proof_sha256, time_point now);
 [[nodiscard]] claim_move take(std::string claim,
                               std::optional<time_point> until);
 

@@ -82,6 +82,34 @@ events_or_fault decide(const state& s, const join& c) {
   return out;
 }
 
+events_or_fault decide(const state& s, const rejoin& c) {
+  if (!s.node)
+    return no_such_node();
+  if (s.current == status::retired)
+    return is_retired("joined");
+  const auto& before = *s.node;
+  auto what = c.what;
+  what.id = before.id;
+  what.tenant = before.tenant;
+  what.site = before.site;
+  what.pool = before.pool;
+  what.attestor = wire::x509pop_attestor;
+  what.reclaim = false;
+  what.hardware_key = before.hardware_key;
+  what.hardware_key_trusted = before.hardware_key_trusted;
+  what.hardware_changed = false;
+  what.node_trust = before.node_trust;
+  // Whoever ends the token's nodes ends this one too.
+  what.token = before.token;
+  // What it still has to pass, it has still to pass.
+  what.acceptance = before.acceptance && s.current == status::adopting;
+  what.cert.generation = s.generation + 1;
+  std::vector<event> out;
+  revoke_live(out, s, revocation::reclaimed, {}, what.at);
+  out.emplace_back(std::move(what));
+  return out;
+}
+
 events_or_fault decide(const state& s, const renew& c) {
   if (!s.node)
     return no_such_node();
@@ -147,7 +175,11 @@ events_or_fault decide(const state& s, const revoke_identity& c) {
   if (!s.node)
     return no_such_node();
   std::vector<event> out;
-  revoke_live(out, s, revocation::revoked, c.note, c.now);
+  // Also what is over and could bring the machine back: x509pop must not undo
+  // what an operator did while it was away.
+  for (const auto& i : s.certificates)
+    if (may_rejoin(i, c.now))
+      out.push_back(revoking(s, i.cert, revocation::revoked, c.note, c.now));
   return out;
 }
 

@@ -68,6 +68,8 @@ result<void> read_answer(joined& j, const json::reader& internal) {
   j.answer_body = as_text(body);
   BC_TRY(signature, internal.base64("answerSig"));
   j.answer_signature = std::move(signature);
+  BC_TRY(proof, internal.optional_text("proofSha256"));
+  j.proof_sha256 = proof.value_or("");
   return ok();
 }
 
@@ -78,6 +80,8 @@ moves effect(const joined& j) {
   if (j.hardware_key_trusted)
     m.claims.push_back(take(hardware_claim(j.hardware_key), std::nullopt));
   claim_certificate(m, j.cert, j.answer_subject, j.at);
+  if (!j.proof_sha256.empty())
+    claim_proof(m, j.proof_sha256, j.at);
   return m;
 }
 
@@ -109,6 +113,7 @@ event_write write(const joined& j) {
     out.field("answerSubject", j.answer_subject)
         .field("answerBody", to_base64(as_bytes(j.answer_body)))
         .field("answerSig", to_base64(j.answer_signature));
+    codec::put_unless_empty(out, "proofSha256", j.proof_sha256);
   });
   return {std::string{name::node_joined}, 1, std::move(data),
           std::move(internal), effect(j)};

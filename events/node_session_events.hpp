@@ -9,7 +9,7 @@
 #include <vector>
 
 /// What happens to a node between its joins: sessions, acceptance, warnings
-/// (spec: joining#renewal, DESIGN 7 and 8).
+/// (spec: joining#renewal, DESIGN 7 and 8, ATTESTATION 5).
 namespace bc::events::node {
 
 /// `node.connected`: a session began. The newest one is the node's.
@@ -75,6 +75,20 @@ struct certificate_expiring {
   bool connected = false;  // it has a session all the same
   time_point at;
   bool operator==(const certificate_expiring&) const = default;
+};
+
+/// `node.inventory-recorded`: what the node found of its own hardware changes
+/// the key it goes by, or what an operator must know of it. A trusted key is
+/// never replaced.
+struct inventory_recorded {
+  node_id id;
+  std::string hardware_key;  // hex or empty: the one it goes by from now on
+  bool hardware_key_trusted = false;
+  bool hardware_changed = false;  // it found another than its trusted one
+  bool hardware_taken = false;    // it found one that another node holds
+  time_point at;
+  std::string newly_held;  // internal: the key taken with it, or empty
+  bool operator==(const inventory_recorded&) const = default;
 };
 
 }  // namespace bc::events::node

@@ -32,6 +32,9 @@ const std::vector<std::vector<std::string_view>> migrations{
     {"postgres/0106_audit_by_actor.sql"},
     {"postgres/0107_follow_sessions.sql"},
     {"postgres/0108_see_gateways.sql"},
+    {"postgres/0109_queue_commands.sql"},
+    {"postgres/0110_watch_certificates.sql"},
+    {"postgres/0111_keep_join_requests.sql"},
 };
 
 fault damaged(const std::string& what, std::string detail = {}) {

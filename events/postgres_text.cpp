@@ -51,6 +51,21 @@ bool may_pass(std::string_view state) {
          starts(state, "53") || state == "58030";
 }
 
+// libpq words what it cannot do in several lines, which a log would tear apart.
+std::string one_line(std::string_view words) {
+  std::string out;
+  for (const char c : words) {
+    const bool blank = c == '\n' || c == '\t' || c == ' ';
+    if (!blank)
+      out += c;
+    else if (!out.empty() && out.back() != ' ')
+      out += ' ';
+  }
+  if (out.ends_with(' '))
+    out.pop_back();
+  return out;
+}
+
 }  // namespace
 
 std::string numbered(std::string_view sql) {
@@ -83,9 +98,9 @@ std::string numbered(std::string_view sql) {
 }
 
 failure failure_of(std::string_view state, std::string_view words) {
-  auto detail = state.empty() ? std::string{words}
-                              : "SQLSTATE " + std::string{state} + ": " +
-                                    std::string{words};
+  auto detail = one_line(words);
+  if (!state.empty())
+    detail = "SQLSTATE " + std::string{state} + ": " + detail;
   if (is_connection_lost(state))
     return {
         fail(errc::unavailable, "the database cannot be reached", {}, detail),

@@ -26,6 +26,22 @@ namespace bc::events {
   X(join_pool_attestor, "join-token", "join:pool-attestor")            \
   X(join_attestor, "unknown", "join:attestor")
 
+/// Of joins by the node's own expired certificate (ATTESTATION section 3).
+#define BC_X509POP_REFUSAL_REASONS(X)                                      \
+  X(x509pop_malformed, "x509pop", "x509pop:malformed")                     \
+  X(x509pop_challenge_unknown, "x509pop", "x509pop:challenge-unknown")     \
+  X(x509pop_challenge_expired, "x509pop", "x509pop:challenge-expired")     \
+  X(x509pop_challenge_replayed, "x509pop", "x509pop:challenge-replayed")   \
+  X(x509pop_unknown_certificate, "x509pop", "x509pop:unknown-certificate") \
+  X(x509pop_pop, "x509pop", "x509pop:pop")                                 \
+  X(x509pop_revoked, "x509pop", "x509pop:revoked")                         \
+  X(x509pop_generation, "x509pop", "x509pop:generation")                   \
+  X(x509pop_expired, "x509pop", "x509pop:expired")                         \
+  X(x509pop_role, "x509pop", "x509pop:role")                               \
+  X(x509pop_node, "x509pop", "x509pop:node")                               \
+  X(x509pop_hardware, "x509pop", "x509pop:hardware-mismatch")              \
+  X(x509pop_key_attestation, "x509pop", "x509pop:key-attestation-missing")
+
 /// Of renewals; `renew` stands where a join has its attestor.
 #define BC_RENEW_REFUSAL_REASONS(X)                                  \
   X(renew_csr, "renew", "renew:csr")                                 \
@@ -40,8 +56,9 @@ namespace bc::events {
   X(renew_key_attestation, "renew", "renew:key-attestation-missing") \
   X(renew_replayed, "renew", "renew:replayed")
 
-#define BC_REFUSAL_REASONS(X) \
-  BC_JOIN_REFUSAL_REASONS(X)  \
+#define BC_REFUSAL_REASONS(X)   \
+  BC_JOIN_REFUSAL_REASONS(X)    \
+  BC_X509POP_REFUSAL_REASONS(X) \
   BC_RENEW_REFUSAL_REASONS(X)
 
 enum class refusal_reason {
@@ -72,8 +89,8 @@ enum class refusal_reason {
   return std::nullopt;
 }
 
-/// The attestor an event of this reason names: `renew` of a renewal; of a join,
-/// when the caller's attestor was join-token.
+/// The attestor an event of this reason names: `renew` of a renewal; of a
+/// `join:` reason, when the caller's attestor was join-token.
 [[nodiscard]] constexpr std::string_view attestor_of(
     refusal_reason r) noexcept {
   switch (r) {

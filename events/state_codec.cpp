@@ -42,6 +42,18 @@ result<std::uint64_t> read_version(const json::reader& in) {
   return static_cast<std::uint64_t>(version);
 }
 
+void put_time(json::writer& out, std::string_view name,
+              const std::optional<time_point>& t) {
+  if (t)
+    out.field(name, to_millis(*t));
+}
+
+result<std::optional<time_point>> time_or_none(const json::reader& in,
+                                               std::string_view name) {
+  BC_TRY(ms, in.optional_integer(name));
+  return ms ? std::optional{from_millis(*ms)} : std::nullopt;
+}
+
 }  // namespace
 
 namespace join_token {
@@ -78,21 +90,79 @@ result<state> decode_state(std::string_view text) {
 
 }  // namespace join_token
 
-namespace node {
+namespace join_request {
 
 namespace {
 
-void put_time(json::writer& out, std::string_view name,
-              const std::optional<time_point>& t) {
-  if (t)
-    out.field(name, to_millis(*t));
+void put(json::writer& out, const decision& d) {
+  out.key("decided").begin_object();
+  out.field("by", d.by)
+      .field("reason", d.reason)
+      .field("atMs", to_millis(d.at));
+  out.end_object();
 }
 
-result<std::optional<time_point>> time_or_none(const json::reader& in,
-                                               std::string_view name) {
-  BC_TRY(ms, in.optional_integer(name));
-  return ms ? std::optional{from_millis(*ms)} : std::nullopt;
+result<std::optional<decision>> read_decision(const json::reader& in) {
+  if (!in.has("decided"))
+    return std::nullopt;
+  BC_TRY(from, in.object("decided"));
+  BC_TRY(by, from.text("by"));
+  BC_TRY(reason, from.text("reason"));
+  BC_TRY(at, codec::millis_of(from, "atMs"));
+  return decision{by, reason, at};
 }
+
+}  // namespace
+
+std::string encode_state(const state& s) {
+  return codec::object([&](json::writer& out) {
+    out.field("version", s.version)
+        .field("status", status_text(s.stored))
+        .field("claimsChanged", s.claims_changed);
+    if (s.request)
+      put_event(out.key("request"), encode(event{*s.request}));
+    put_time(out, "refreshedAtMs", s.refreshed_at);
+    if (s.decided)
+      put(out, *s.decided);
+    put_time(out, "consumedAtMs", s.consumed_at);
+    out.field("node", text_of(s.node));
+  });
+}
+
+result<state> decode_state(std::string_view text) {
+  BC_TRY(parsed, json::parse_object(text));
+  json::reader in{parsed};
+  state s;
+  BC_TRY(version, read_version(in));
+  s.version = version;
+  BC_TRY(stored, codec::one_of(in, "status", parse_status));
+  s.stored = stored;
+  BC_TRY(changed, in.boolean("claimsChanged"));
+  s.claims_changed = changed;
+  if (in.has("request")) {
+    BC_TRY(object, in.object("request"));
+    BC_TRY(request,
+           read_event<opened>(object, name::join_request_opened, &decode));
+    s.request = std::move(request);
+  }
+  BC_TRY(refreshed_at, time_or_none(in, "refreshedAtMs"));
+  s.refreshed_at = refreshed_at;
+  BC_TRY(decided, read_decision(in));
+  s.decided = std::move(decided);
+  BC_TRY(consumed_at, time_or_none(in, "consumedAtMs"));
+  s.consumed_at = consumed_at;
+  if (in.has("node")) {
+    BC_TRY(node, codec::id_of<node_id>(in, "node"));
+    s.node = std::move(node);
+  }
+  return s;
+}
+
+}  // namespace join_request
+
+namespace node {
+
+namespace {
 
 void put(json::writer& out, const issued& i) {
   const auto& c = i.cert;
@@ -106,6 +176,8 @@ void put(json::writer& out, const issued& i) {
       .field("statements", c.statements)
       .field("certificate", to_base64(c.der))
       .field("csrSha256", c.csr_sha256);
+  if (!c.allowed_kinds.empty())
+    out.field("allowedKinds", c.allowed_kinds);
   put_time(out, "revokedAtMs", i.revoked_at);
   if (i.revoked_for)
     out.field("revokedFor", revocation_text(*i.revoked_for));
@@ -133,6 +205,8 @@ result<issued> read_issued(const json::reader& in) {
   c.der = std::move(der);
   BC_TRY(csr, in.text("csrSha256"));
   c.csr_sha256 = std::move(csr);
+  BC_TRY(kinds, in.texts_or_none("allowedKinds"));
+  c.allowed_kinds = std::move(kinds);
   BC_TRY(revoked, time_or_none(in, "revokedAtMs"));
   i.revoked_at = revoked;
   if (in.has("revokedFor")) {
@@ -206,6 +280,8 @@ void put_sessions(json::writer& out, const state& s) {
   put_time(out, "acceptanceStartedAtMs", s.acceptance_started_at);
   put_event_or_none(out, "failedAcceptance", s.failed_acceptance);
   codec::put_unless_empty(out, "toldOfExpiry", s.told_of_expiry);
+  put_time(out, "hardwareChangedAtMs", s.hardware_changed_at);
+  put_time(out, "hardwareTakenAtMs", s.hardware_taken_at);
 }
 
 result<void> read_sessions(state& s, const json::reader& in) {
@@ -224,6 +300,10 @@ result<void> read_sessions(state& s, const json::reader& in) {
   s.failed_acceptance = std::move(failed);
   BC_TRY(told, in.optional_text("toldOfExpiry"));
   s.told_of_expiry = told.value_or("");
+  BC_TRY(changed, time_or_none(in, "hardwareChangedAtMs"));
+  s.hardware_changed_at = changed;
+  BC_TRY(taken, time_or_none(in, "hardwareTakenAtMs"));
+  s.hardware_taken_at = taken;
   return ok();
 }
 

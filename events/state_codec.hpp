@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "events/join_request.hpp"
 #include "events/join_token.hpp"
 #include "events/node.hpp"
 
@@ -18,8 +19,14 @@ inline constexpr int fold_version = 2;
 [[nodiscard]] result<state> decode_state(std::string_view json);
 }  // namespace join_token
 
+namespace join_request {
+inline constexpr int fold_version = 1;
+[[nodiscard]] std::string encode_state(const state& s);
+[[nodiscard]] result<state> decode_state(std::string_view json);
+}  // namespace join_request
+
 namespace node {
-inline constexpr int fold_version = 3;
+inline constexpr int fold_version = 4;
 [[nodiscard]] std::string encode_state(const state& s);
 [[nodiscard]] result<state> decode_state(std::string_view json);
 }  // namespace node

@@ -90,6 +90,27 @@ std::string view(const state& s, bool with_internal) {
 }
 }  // namespace join_token
 
+namespace join_request {
+std::string view(const state& s, bool with_internal) {
+  std::optional<event_write> made;
+  if (s.request)
+    made = encode(event{*s.request});
+  return view_of(s, "request", made, with_internal, [&](json::writer& out) {
+    out.field("state", status_text(s.stored));
+    out.field("claimsChanged", s.claims_changed);
+    put_time(out, "refreshedAt", s.refreshed_at);
+    if (s.decided) {
+      if (with_internal)
+        out.field("decidedBy", s.decided->by);
+      codec::put_unless_empty(out, "reason", s.decided->reason);
+      put_time(out, "decidedAt", s.decided->at);
+    }
+    put_time(out, "consumedAt", s.consumed_at);
+    out.field("nodeId", text_of(s.node));
+  });
+}
+}  // namespace join_request
+
 namespace node {
 
 namespace {
@@ -107,6 +128,8 @@ void put(json::writer& out, const issued& i, bool with_internal) {
   put_time(out, "revokedAt", i.revoked_at);
   if (i.revoked_for)
     out.field("revokedFor", revocation_text(*i.revoked_for));
+  if (!c.allowed_kinds.empty())
+    out.field("allowedKinds", c.allowed_kinds);
   if (with_internal)
     out.field("certificate", to_base64(c.der)).field("csrSha256", c.csr_sha256);
   out.end_object();
@@ -141,6 +164,8 @@ std::string view(const state& s, bool with_internal) {
     }
     put_session(out, s);
     put_time(out, "cloneSuspectedAt", s.clone_suspected_at);
+    put_time(out, "hardwareChangedAt", s.hardware_changed_at);
+    put_time(out, "hardwareTakenAt", s.hardware_taken_at);
     put_time(out, "retiredAt", s.retired_at);
     out.key("certificates").begin_array();
     for (const auto& i : s.certificates)
@@ -150,6 +175,22 @@ std::string view(const state& s, bool with_internal) {
 }
 
 }  // namespace node
+
+namespace command {
+std::string view(const state& s, bool with_internal) {
+  std::optional<event_write> made;
+  if (s.command)
+    made = encode(event{*s.command});
+  return view_of(s, "command", made, with_internal, [&](json::writer& out) {
+    if (!s.outcome)
+      return;
+    out.field("succeeded", s.outcome->succeeded);
+    put_time(out, "completedAt", s.outcome->at);
+    if (with_internal)
+      out.field("output", s.outcome->output);
+  });
+}
+}  // namespace command
 
 namespace refusal {
 std::string view(const state& s, bool with_internal) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "events/command.hpp"
 #include "events/credential.hpp"
 #include "events/directory.hpp"
+#include "events/join_request.hpp"
 #include "events/join_token.hpp"
 #include "events/journal_stream.hpp"
 #include "events/node.hpp"
@@ -29,7 +31,13 @@ namespace credential {
 namespace join_token {
 [[nodiscard]] std::string view(const state& s, bool with_internal);
 }
+namespace join_request {
+[[nodiscard]] std::string view(const state& s, bool with_internal);
+}
 namespace node {
+[[nodiscard]] std::string view(const state& s, bool with_internal);
+}
+namespace command {
 [[nodiscard]] std::string view(const state& s, bool with_internal);
 }
 namespace refusal {

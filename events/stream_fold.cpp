@@ -22,6 +22,8 @@ constexpr int fold_version_of = 0;
 template <>
 constexpr int fold_version_of<join_token::state> = join_token::fold_version;
 template <>
+constexpr int fold_version_of<join_request::state> = join_request::fold_version;
+template <>
 constexpr int fold_version_of<node::state> = node::fold_version;
 
 template <class State, auto Decode, auto DecodeState = nullptr>
@@ -88,7 +90,10 @@ using pool_fold = fold_of<pool::state, &pool::decode>;
 using credential_fold = fold_of<credential::state, &credential::decode>;
 using token_fold =
     fold_of<join_token::state, &join_token::decode, &join_token::decode_state>;
+using request_fold = fold_of<join_request::state, &join_request::decode,
+                             &join_request::decode_state>;
 using node_fold = fold_of<node::state, &node::decode, &node::decode_state>;
+using command_fold = fold_of<command::state, &command::decode>;
 using refusal_fold = fold_of<refusal::state, &refusal::decode>;
 using journal_fold = fold_of<journal_log::state, &journal_log::decode>;
 using pki_fold = fold_of<pki_bundle::state, &pki_bundle::decode>;
@@ -101,6 +106,8 @@ std::unique_ptr<stream_fold> make_stream_fold(std::string_view stream) {
     return std::make_unique<node_fold>();
   if (kind == "join_token")
     return std::make_unique<token_fold>();
+  if (kind == "join_request")
+    return std::make_unique<request_fold>();
   if (kind == "tenant")
     return std::make_unique<tenant_fold>();
   if (kind == "site")
@@ -109,6 +116,8 @@ std::unique_ptr<stream_fold> make_stream_fold(std::string_view stream) {
     return std::make_unique<pool_fold>();
   if (kind == "credential")
     return std::make_unique<credential_fold>();
+  if (kind == "command")
+    return std::make_unique<command_fold>();
   if (kind == "refusal")
     return std::make_unique<refusal_fold>();
   if (kind == journal_stream)
@@ -120,7 +129,7 @@ std::unique_ptr<stream_fold> make_stream_fold(std::string_view stream) {
 
 bool has_snapshots(std::string_view stream) {
   auto kind = kind_of(stream);
-  return kind == "node" || kind == "join_token";
+  return kind == "node" || kind == "join_token" || kind == "join_request";
 }
 
 result<std::optional<snapshot>> snapshot_of(std::string_view stream,

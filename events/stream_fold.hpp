@@ -1,7 +1,9 @@
 #pragma once
 
+#include "events/command.hpp"
 #include "events/credential.hpp"
 #include "events/directory.hpp"
+#include "events/join_request.hpp"
 #include "events/join_token.hpp"
 #include "events/journal.hpp"
 #include "events/journal_stream.hpp"
@@ -25,7 +27,9 @@ using stream_state = std::variant<
     std::shared_ptr<const pool::state>,
     std::shared_ptr<const credential::state>,
     std::shared_ptr<const join_token::state>,
-    std::shared_ptr<const node::state>, std::shared_ptr<const refusal::state>,
+    std::shared_ptr<const join_request::state>,
+    std::shared_ptr<const node::state>, std::shared_ptr<const command::state>,
+    std::shared_ptr<const refusal::state>,
     std::shared_ptr<const pki_bundle::state>,
     std::shared_ptr<const journal_log::state>>;
 

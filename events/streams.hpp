@@ -23,8 +23,14 @@ namespace bc::events {
 [[nodiscard]] inline stream_id stream_of(const join_token_id& id) {
   return "join_token:" + id.str();
 }
+[[nodiscard]] inline stream_id stream_of(const join_request_id& id) {
+  return "join_request:" + id.str();
+}
 [[nodiscard]] inline stream_id stream_of(const node_id& id) {
   return "node:" + id.str();
+}
+[[nodiscard]] inline stream_id stream_of(const command_id& id) {
+  return "command:" + id.str();
 }
 
 /// The one stream of the key bundle.

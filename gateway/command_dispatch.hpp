@@ -2,16 +2,17 @@
 
 #include "base/wire_session.hpp"
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace bc::gateway {
 
-/// Whether a command may go to the node that holds this certificate (DER): the
-/// gateway's own look at what the API process allowed already. Node
-/// certificates carry no list of allowed kinds yet; the day they do, it is read
-/// here.
+/// Whether a command may go to this node: the gateway's own look at what the
+/// API process allowed already. `allowed_kinds` are those that the node's
+/// certificate lets in (spec: joining#node-certificates).
 [[nodiscard]] bool may_dispatch(const wire::command_body& command,
                                 std::string_view node_id,
-                                std::string_view certificate);
+                                const std::vector<std::string>& allowed_kinds);
 
 }  // namespace bc::gateway

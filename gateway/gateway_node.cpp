@@ -48,6 +48,16 @@ class node final : public gateway_node {
     return relay_->has_healthy_api();
   }
 
+  [[nodiscard]] std::size_t healthy_apis() const override {
+    return relay_->healthy_apis();
+  }
+  [[nodiscard]] bool is_watched() const override {
+    return sessions_->is_watched();
+  }
+  [[nodiscard]] std::size_t in_flight() const override {
+    return relay_->in_flight();
+  }
+
   [[nodiscard]] std::size_t sessions() const override {
     return sessions_->size();
   }

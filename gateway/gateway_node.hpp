@@ -39,6 +39,11 @@ class gateway_node {
   [[nodiscard]] virtual std::uint16_t port() const = 0;
   /// True while some API process answers pings; also what /readyz says.
   [[nodiscard]] virtual bool has_healthy_api() const = 0;
+  [[nodiscard]] virtual std::size_t healthy_apis() const = 0;
+  /// True while an API process tells whose session is over.
+  [[nodiscard]] virtual bool is_watched() const = 0;
+  /// Requests that were not answered yet.
+  [[nodiscard]] virtual std::size_t in_flight() const = 0;
   [[nodiscard]] virtual std::size_t sessions() const = 0;
   /// No new connections; requests in flight are answered, sessions told to come
   /// back elsewhere, within `grace`.

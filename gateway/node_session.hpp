@@ -6,6 +6,7 @@
 #include "gateway/web_socket.hpp"
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,10 +22,12 @@ struct session_limits {
   /// A session that a notice doubts is ended, to be judged anew by its next
   /// hello, when it is not known to be good by then.
   milliseconds doubt{1'000};
-  milliseconds recheck{5'000};  // the same after a watch was lost
-  milliseconds ask_again{200};  // when nobody knows
+  milliseconds recheck{5'000};      // the same after a watch was lost
+  milliseconds ask_again{200};      // when nobody knows
+  milliseconds fetch_again{2'000};  // the same, of commands
+  milliseconds send_again{60'000};  // a command that has no result yet
   std::size_t results_in_flight = 8;
-  std::size_t commands_at_once = 8;
+  std::size_t commands_at_once = 8;  // sent, and without a result
   /// Frames of all kinds that a daemon may send in a window.
   std::size_t frames = 300;
   milliseconds window{10'000};
@@ -91,7 +94,9 @@ class node_session final : public web_socket_user,
   void check();
   void on_checked(int status);
   void fetch();
+  void fetch_later();
   void send_commands(const wire::fetched_commands& all);
+  void look_again();
   void on_recorded(const std::string& command_id, int status);
 
   void say_and_end(wire::session_close code, std::string reason,
@@ -131,7 +136,10 @@ class node_session final : public web_socket_user,
   bool check_twice_ = false;
   bool fetching_ = false;
   bool fetch_again_ = false;
+  std::optional<steady::time_point> fetch_at_;
   bool more_commands_ = false;
+  /// When each command was sent that has no result yet.
+  std::map<std::string, steady::time_point> sent_;
   std::size_t results_ = 0;
   std::size_t frames_ = 0;
   steady::time_point window_;

@@ -159,6 +159,30 @@ void put_program(json::writer& out) {
   end_get(out);
 }
 
+void put_revoked(json::writer& out, std::string_view end, std::string_view name,
+                 std::string_view summary) {
+  get_path p{std::string{base_path} + "/pki/crl" + std::string{end}, name,
+             summary, "application/pkix-crl", ""};
+  begin_get(out, p);
+  put_open(out);
+  out.key("parameters").begin_array();
+  if (!end.empty()) {
+    out.begin_object().field("name", "authority").field("in", "path");
+    out.field("required", true);
+    out.key("schema").begin_object().field("type", "string");
+    out.field("pattern", "^[0-9a-f]{40}$").end_object().end_object();
+  }
+  put_parameter(out, "header", "if-none-match",
+                "An answer's ETag: 304 while there is no other list.");
+  out.end_array();
+  put_answers(out, p, {"400", "404", "431", "503"});
+  out.key("304").begin_object();
+  out.field("description", "There is no other list.");
+  put_headers(out);
+  out.end_object();
+  end_get(out);
+}
+
 void put_readiness(json::writer& out) {
   get_path p{"/readyz", "readyz", "Whether this server takes requests.",
              json_type, "readiness"};
@@ -213,6 +237,14 @@ void put_get_paths(json::writer& out) {
             "The events, as an AsyncAPI 3.0 document.", json_type, "asyncapi"});
   put_event_schema(out);
   put_program(out);
+  put_revoked(
+      out, "", "pki.crl",
+      "The certificate revocation list of the node CA (RFC 5280): every "
+      "revoked certificate that has not ended, in DER. Made anew "
+      "with each revocation, and twice a day.");
+  put_revoked(out, "/{authority}", "pki.crlOf",
+              "The same of one node CA by its key id, also of the one before "
+              "while the key rotates.");
   put_document(out, {"/healthz", "healthz", "This server answers.", json_type,
                      "readiness"});
   put_readiness(out);

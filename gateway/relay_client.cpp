@@ -107,6 +107,10 @@ class client final : public relay_client, private relay_api::owner {
 
   [[nodiscard]] bool has_healthy_api() const override { return healthy_ != 0; }
   [[nodiscard]] std::size_t healthy_apis() const override { return healthy_; }
+  [[nodiscard]] std::size_t in_flight() const override {
+    std::lock_guard lock{mutex_};
+    return inside_;
+  }
 
   void watch(const std::string& gateway_id,
              std::shared_ptr<relay_watcher> who) override {
@@ -255,8 +259,10 @@ class client final : public relay_client, private relay_api::owner {
 
   void finish(std::uint64_t id, std::string_view why) {
     auto found = flights_.find(id);
-    if (found != flights_.end())
-      finish(id, unavailable(why, found->second.correlation));
+    if (found == flights_.end())
+      return;
+    spdlog::debug("relay: {} ({})", why, found->second.correlation);
+    finish(id, unavailable(why, found->second.correlation));
   }
 
   void finish(std::uint64_t id, actors::daemon_reply reply) {
@@ -340,7 +346,7 @@ class client final : public relay_client, private relay_api::owner {
   std::string watch_frame_;
   asio::steady_timer watch_timer_{io_};
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable left_;
   std::size_t inside_ = 0;
   bool stopping_ = false;

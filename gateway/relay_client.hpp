@@ -70,6 +70,8 @@ class relay_client : public actors::daemon_port {
       relay_client_options options);
   [[nodiscard]] virtual bool has_healthy_api() const = 0;
   [[nodiscard]] virtual std::size_t healthy_apis() const = 0;
+  /// Requests that were not answered yet.
+  [[nodiscard]] virtual std::size_t in_flight() const = 0;
   /// From now on one API process at a time tells this gateway what sessions
   /// must hear of, another when that one is lost. `who` is kept until stop().
   virtual void watch(const std::string& gateway_id,

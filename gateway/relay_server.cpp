@@ -1,6 +1,7 @@
 #include "gateway/relay_server.hpp"
 
 #include "base/ids.hpp"
+#include "base/token_bucket.hpp"
 #include "gateway/listener.hpp"
 #include "gateway/rate_limit.hpp"
 #include "gateway/relay_link.hpp"
@@ -30,6 +31,10 @@ using boost::system::error_code;
 constexpr std::chrono::hours certificate_age{24};
 // For sessions to end once their sockets are closed.
 constexpr seconds last_grace{5};
+// Of one gateway: another one's machines must get some of what this process can
+// make.
+constexpr double challenges_per_second = 100;
+constexpr double challenges_at_once = 1'000;
 // What is told later than that is none that a gateway may rely on.
 constexpr seconds oldest_notice{2};
 
@@ -231,6 +236,10 @@ class session final : public relay_link::user,
       return refuse(asked, "this server does not know such requests");
     if (in_flight_ >= all_->options.max_in_flight)
       return refuse(asked, "the server is overloaded; retry");
+    if (*what == actors::daemon_request::join_challenge &&
+        !challenges_.take(token_bucket::steady::now()))
+      return refuse(asked, "this gateway's machines ask too often; retry",
+                    errc::rate_limited);
     ++in_flight_;
     if (!is_request_id(asked.correlation))
       asked.correlation = pki::mint<request_id>(system_clock{}.now()).str();
@@ -259,10 +268,11 @@ class session final : public relay_link::user,
     send(relay::encode(out));
   }
 
-  void refuse(const relay::request& asked, std::string_view why) {
-    send(relay::encode(relay::answer{
-        asked.id, static_cast<std::uint16_t>(http_status(errc::unavailable)),
-        error_body(wire_text(errc::unavailable), why, asked.correlation)}));
+  void refuse(const relay::request& asked, std::string_view why,
+              errc code = errc::unavailable) {
+    send(relay::encode(
+        relay::answer{asked.id, static_cast<std::uint16_t>(http_status(code)),
+                      error_body(wire_text(code), why, asked.correlation)}));
   }
 
   void send(std::string frame) {
@@ -277,6 +287,7 @@ class session final : public relay_link::user,
   std::shared_ptr<relay_link> link_;
   bool open_ = false;
   std::size_t in_flight_ = 0;
+  token_bucket challenges_{challenges_per_second, challenges_at_once};
   std::string gateway_;  // while it watches
   std::shared_ptr<void> watch_;
 };

@@ -18,6 +18,8 @@ std::string_view phrase_of(int status) {
       return "OK";
     case 202:
       return "Accepted";
+    case 304:
+      return "Not Modified";
     case 400:
       return "Bad Request";
     case 401:
@@ -89,7 +91,10 @@ std::string head_text(const http_response& response, std::string_view framing,
 std::string response_text(const http_response& response, bool head_only,
                           bool close) {
   const auto size = response.stream_length.value_or(response.body.size());
-  auto out = head_text(response, "content-length", std::to_string(size), close);
+  // 304 has no content, and the length would be that of the 200 it stands for
+  // (RFC 9110 section 8.6).
+  auto out = head_text(response, response.status == 304 ? "" : "content-length",
+                       std::to_string(size), close);
   if (!head_only)
     out.append(response.body);
   return out;

@@ -46,7 +46,7 @@ class answer {
   void give(http_response out) const {
     out.headers["x-request-id"] = id_;
     // Answers may hold a token that is shown once.
-    out.headers["cache-control"] = "no-store";
+    out.headers.emplace("cache-control", "no-store");
     done_(std::move(out));
   }
 
@@ -164,6 +164,21 @@ void give_program(const http_request& request, answer to,
       });
 }
 
+void give_revoked(const http_request& request, answer to,
+                  const find_revocation_list& find,
+                  std::string_view authority) {
+  if (!find)
+    return to.not_found();
+  if (!reads(request))
+    return to.wrong_method("GET, HEAD");
+  auto list = find(authority);
+  if (list)
+    return to.give(revocation_list_answer(request, *list.value()));
+  const auto& why = list.error();
+  to.give(http_status(why.code),
+          error_body(wire_text(why.code), why.message, to.id()));
+}
+
 std::string header(const http_request& request, const char* name) {
   auto found = request.headers.find(name);
   return found == request.headers.end() ? std::string{} : found->second;
@@ -235,6 +250,8 @@ class api_routes {
     if (path.starts_with(downloads_path))
       return give_program(request, std::move(to), extras_.programs,
                           path.substr(downloads_path.size()));
+    if (const auto authority = parse_revocation_list(path))
+      return give_revoked(request, std::move(to), extras_.revoked, *authority);
     auto call = split_call(path);
     if (!call)
       return to.not_found();
@@ -265,6 +282,8 @@ std::optional<actors::daemon_request> daemon_request_at(std::string_view path) {
     return actors::daemon_request::join;
   if (path == "/v1/renew")
     return actors::daemon_request::renew;
+  if (path == "/v1/join-challenge")
+    return actors::daemon_request::join_challenge;
   return std::nullopt;
 }
 
@@ -292,7 +311,7 @@ std::string api_methods(std::string_view path) {
     return "GET";
   if (path == well_known_path || path == asyncapi_path ||
       path == openapi_path || path.starts_with(schemas_path) ||
-      path.starts_with(downloads_path))
+      path.starts_with(downloads_path) || parse_revocation_list(path))
     return reading;
   return split_call(path) ? "POST" : "";
 }

@@ -4,6 +4,7 @@
 #include "gateway/downloads.hpp"
 #include "gateway/event_stream.hpp"
 #include "gateway/http_server.hpp"
+#include "gateway/revocation_list.hpp"
 #include "pki/bundle.hpp"
 
 #include <functional>
@@ -43,6 +44,7 @@ struct api_extras {
   std::shared_ptr<event_feed> events;
   /// Null: every download is NOT_FOUND.
   std::shared_ptr<downloads> programs;
+  find_revocation_list revoked;  // empty: every list is NOT_FOUND
 };
 struct daemon_extras {
   std::function<readiness()> readyz;  // empty: always ready
@@ -51,14 +53,16 @@ struct daemon_extras {
 /// The API listener: POST {basePath}/{group}/{method}; GET of the well-known
 /// document, {basePath}/events/stream, {basePath}/openapi.json,
 /// {basePath}/asyncapi.json, {basePath}/schemas/events/{type}.json and
-/// {basePath}/downloads/bcd/{version}/linux-{arch}; /healthz, /readyz,
-/// /metrics; any other path is NOT_FOUND. Gives every request an id (header
-/// x-request-id in the answer).
+/// {basePath}/downloads/bcd/{version}/linux-{arch} and
+/// {basePath}/pki/crl[/{authority}]; /healthz, /readyz, /metrics; any other
+/// path is NOT_FOUND. Gives every request an id (header x-request-id in the
+/// answer).
 [[nodiscard]] http_handler make_api_handler(actors::api_port& api,
                                             well_known document,
                                             api_extras extras = {});
 
-/// The daemons' listener: POST /v1/join and /v1/renew; /healthz, /readyz.
+/// The daemons' listener: POST /v1/join, /v1/renew and /v1/join-challenge;
+/// /healthz, /readyz.
 [[nodiscard]] http_handler make_daemon_handler(actors::daemon_port& daemons,
                                                daemon_extras extras = {});
 

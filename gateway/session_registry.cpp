@@ -144,8 +144,10 @@ void session_registry::watched(bool now) {
   if (!now)
     return end_all("lost", "this gateway hears of no changes; come back");
   calls_->retry_ends();
-  for (const auto& one : all())
+  for (const auto& one : all()) {
     one->doubt(options_.limits.recheck, false);
+    one->commands_wait();
+  }
 }
 
 void session_registry::stop() {
@@ -162,6 +164,11 @@ void session_registry::end_all(const char* reason, const char* why) {
     spdlog::info("ending {} sessions: {}", open.size(), why);
   for (const auto& one : open)
     one->end(wire::session_close::going_away, reason, why);
+}
+
+bool session_registry::is_watched() const {
+  std::lock_guard lock{mutex_};
+  return watched_;
 }
 
 std::size_t session_registry::size() const {

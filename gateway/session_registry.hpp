@@ -46,9 +46,12 @@ class session_registry final
   [[nodiscard]] const std::string& gateway_id() const { return gateway_id_; }
 
   void hear(const actors::gateway_notice& notice);
-  /// True: notices come (again); one may have been missed, so every session is
-  /// asked about. False: none come; all sessions are ended (1001).
+  /// True: notices come (again); some may have been missed, so every session is
+  /// asked about, and what waits for it fetched. False: none come; all sessions
+  /// are ended (1001).
   void watched(bool now);
+
+  [[nodiscard]] bool is_watched() const;
 
   /// Nobody is admitted any more, all sessions are ended (1001).
   void stop();

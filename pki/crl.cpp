@@ -71,4 +71,24 @@ result<bytes> make_crl(const issuer& ca,
       {tbs, oids::ecdsa_sha256, der::write_bits(ca.key.sign_der(sha256(tbs)))});
 }
 
+std::string authority_id(const issuer& ca) {
+  return to_hex(x509::key_id(ca.key.pub()));
+}
+
+std::string authority_id_of(byte_view certificate) {
+  auto parts = x509::split(certificate);
+  const auto* found =
+      parts ? parts.value().find(oids::authority_key_id) : nullptr;
+  if (found == nullptr)
+    return {};
+  constexpr std::uint8_t key_identifier = 0x80;  // [0] IMPLICIT
+  der::reader in{found->value};
+  auto list = in.take(der::sequence);
+  if (!list)
+    return {};
+  der::reader fields{list->content};
+  auto id = fields.take(key_identifier);
+  return id ? to_hex(id->content) : std::string{};
+}
+
 }  // namespace bc::pki

@@ -33,4 +33,10 @@ struct revoked_serial {
                                      time_point this_update,
                                      time_point next_update);
 
+/// What tells one CA's lists from another's: the key id (hex) of the CA, which
+/// its certificates and lists name as their authority's.
+[[nodiscard]] std::string authority_id(const issuer& ca);
+/// The same of who issued a certificate (DER); empty where it names none.
+[[nodiscard]] std::string authority_id_of(byte_view certificate);
+
 }  // namespace bc::pki

@@ -55,14 +55,21 @@ result<public_key> key_of_info(byte_view content) {
 
 }  // namespace
 
-bytes build_csr(const private_key& key) {
-  auto info = der::wrap(der::sequence,
-                        {oids::der_of(2, 1, 0),
-                         x509::name(oids::common_name, "better-compute-node"),
-                         key.pub().spki(), oids::der_of(0xa0, 0)});
-  auto signature = key.sign_der(sha256(info));
+bytes csr_info(const public_key& key) {
   return der::wrap(der::sequence,
-                   {info, oids::ecdsa_sha256, der::write_bits(signature)});
+                   {oids::der_of(2, 1, 0),
+                    x509::name(oids::common_name, "better-compute-node"),
+                    key.spki(), oids::der_of(0xa0, 0)});
+}
+
+bytes assemble_csr(byte_view info, const raw_signature& signature) {
+  return der::wrap(der::sequence, {info, oids::ecdsa_sha256,
+                                   der::write_bits(ecdsa::to_der(signature))});
+}
+
+bytes build_csr(const private_key& key) {
+  auto info = csr_info(key.pub());
+  return assemble_csr(info, key.sign(sha256(info)));
 }
 
 result<csr> parse_csr(byte_view der) {

@@ -10,6 +10,12 @@ namespace bc::pki {
 /// CN=better-compute-node, no attributes, ecdsa-with-SHA256.
 [[nodiscard]] bytes build_csr(const private_key& key);
 
+/// The two halves of build_csr, for a key that signs elsewhere: what is signed
+/// (over its SHA-256), and the request with that signature.
+[[nodiscard]] bytes csr_info(const public_key& key);
+[[nodiscard]] bytes assemble_csr(byte_view info,
+                                 const raw_signature& signature);
+
 /// A request whose form was checked; nothing but the key is taken from it.
 struct csr {
   public_key key;

@@ -6,6 +6,9 @@
 #include "events/node_sessions.hpp"
 #include "projections/access.hpp"
 #include "projections/audit.hpp"
+#include "projections/commands.hpp"
+#include "projections/join_requests.hpp"
+#include "projections/one_row.hpp"
 #include "projections/shared_hardware.hpp"
 
 namespace bc::projections {
@@ -14,6 +17,7 @@ namespace {
 
 using events::envelope;
 namespace credential = events::credential;
+namespace join_request = events::join_request;
 namespace join_token = events::join_token;
 namespace node = events::node;
 
@@ -152,8 +156,14 @@ class rows_of_event {
     return one_row(s.bind(1, to_millis(r.at)).bind(2, r.id.str()));
   }
 
+  result<void> operator()(const join_request::event& e) {
+    return write_join_request(db_, sql_, event_, e);
+  }
+
   result<void> operator()(const node::joined& j) {
     BC_TRYV(add_certificate(j.id, j.cert));
+    if (node::goes_on(j))
+      return go_on(j);
     BC_TRY(s, db_.prepare(sql_.put_node));
     return s.bind(1, j.id.str())
         .bind(2, j.tenant.str())
@@ -172,6 +182,8 @@ class rows_of_event {
         .bind(15, node::trust_text(j.node_trust))
         .bind(16, flag(j.acceptance))
         .bind(17, to_millis(node::warn_from(j.cert)))
+        .bind(18, j.token.empty() ? std::nullopt : std::optional{j.token})
+        .bind(19, to_millis(j.cert.not_after))
         .run();
   }
 
@@ -180,7 +192,8 @@ class rows_of_event {
     BC_TRY(s, db_.prepare(sql_.renew_node));
     return one_row(s.bind(1, r.cert.serial)
                        .bind(2, to_millis(node::warn_from(r.cert)))
-                       .bind(3, r.id.str()));
+                       .bind(3, to_millis(r.cert.not_after))
+                       .bind(4, r.id.str()));
   }
 
   result<void> operator()(const node::adopted& a) {
@@ -212,8 +225,9 @@ class rows_of_event {
     BC_TRY(s, db_.prepare(sql_.revoke_certificate));
     return one_row(s.bind(1, to_millis(r.at))
                        .bind(2, node::revocation_text(r.reason))
-                       .bind(3, r.serial)
-                       .bind(4, r.id.str()));
+                       .bind(3, sql::to_sql(event_.position))
+                       .bind(4, r.serial)
+                       .bind(5, r.id.str()));
   }
 
   result<void> operator()(const node::clone_suspected& c) {
@@ -256,10 +270,39 @@ class rows_of_event {
     return one_row(s.bind(1, c.id.str()));
   }
 
+  result<void> operator()(const node::inventory_recorded& i) {
+    BC_TRY(s, db_.prepare(sql_.record_inventory));
+    return one_row(s.bind(1, i.hardware_key)
+                       .bind(2, flag(i.hardware_key_trusted))
+                       .bind(3, flag(i.hardware_changed))
+                       .bind(4, flag(i.hardware_taken))
+                       .bind(5, to_millis(i.at))
+                       .bind(6, i.id.str()));
+  }
+
+  result<void> operator()(const events::command::event& e) {
+    return write_command(db_, sql_, event_, e);
+  }
+
   // In the rows of shared hardware alone.
   result<void> operator()(const node::hardware_shared&) { return ok(); }
 
  private:
+  // The row stays what it is: when it joined, whether it is adopted.
+  result<void> go_on(const node::joined& j) {
+    BC_TRY(s, db_.prepare(sql_.rejoin_node));
+    return one_row(s.bind(1, j.attestor)
+                       .bind(2, j.claims.hostname)
+                       .bind(3, j.node_key)
+                       .bind(4, pki::role_text(j.cert.role))
+                       .bind(5, j.cert.generation)
+                       .bind(6, flag(j.acceptance))
+                       .bind(7, j.cert.serial)
+                       .bind(8, to_millis(node::warn_from(j.cert)))
+                       .bind(9, to_millis(j.cert.not_after))
+                       .bind(10, j.id.str()));
+  }
+
   result<void> add_certificate(const node_id& id, const node::certificate& c) {
     BC_TRY(s, db_.prepare(sql_.add_certificate));
     return s.bind(1, c.serial)
@@ -273,17 +316,8 @@ class rows_of_event {
         .run();
   }
 
-  // An update that finds no row means that the tables and the journal have
-  // parted.
   result<void> one_row(sql::statement& s) {
-    BC_TRYV(s.run());
-    auto fits = db_.expect_changes(1);
-    if (!fits)
-      return fail(errc::internal,
-                  "event " + std::to_string(event_.position) + " (" +
-                      event_.type + ") finds no row to change",
-                  {}, fits.error().message);
-    return ok();
+    return change_one_row(db_, s, event_);
   }
 
   sql::connection& db_;
@@ -318,8 +352,12 @@ result<change> read_change(const envelope& event) {
     return wrapped(credential::decode(event));
   if (kind == "join_token")
     return wrapped(join_token::decode(event));
+  if (kind == "join_request")
+    return wrapped(join_request::decode(event));
   if (kind == "node")
     return wrapped(node::decode(event));
+  if (kind == "command")
+    return wrapped(events::command::decode(event));
   // Refusals and the key bundle have no read model.
   return change{};
 }

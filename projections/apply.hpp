@@ -1,8 +1,10 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "events/command.hpp"
 #include "events/credential.hpp"
 #include "events/directory.hpp"
+#include "events/join_request.hpp"
 #include "events/join_token.hpp"
 #include "events/journal.hpp"
 #include "events/node.hpp"
@@ -18,16 +20,17 @@ namespace bc::projections {
 using change =
     std::variant<std::monostate, events::tenant::event, events::site::event,
                  events::pool::event, events::credential::event,
-                 events::join_token::event, events::node::event>;
+                 events::join_token::event, events::join_request::event,
+                 events::node::event, events::command::event>;
 
 /// INTERNAL for an event that is unknown or cannot be read.
 [[nodiscard]] result<change> read_change(const events::envelope& event);
 
 /// Writes what the event changes; not the checkpoint. An event of a join token
-/// also marks some that have expired by then, unless the caller knows that
-/// there are none. INTERNAL for an event
-/// that does not fit the rows that are there (in a pipeline its flush says
-/// so); the caller rolls back what was written by then.
+/// or request also marks some that have expired by then, unless the caller
+/// knows that there are none. INTERNAL for an event that does not fit the rows
+/// that are there (in a pipeline its flush says so); the caller rolls back what
+/// was written by then.
 [[nodiscard]] result<void> write_change(sql::connection& db,
                                         const statements& sql,
                                         const events::envelope& event,

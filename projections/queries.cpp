@@ -1,9 +1,11 @@
 #include "projections/queries.hpp"
 
+#include "events/command.hpp"
 #include "events/sqlite.hpp"
 #include "projections/audit_query.hpp"
 #include "projections/checkpoint.hpp"
 #include "projections/query_texts.hpp"
+#include "projections/request_query.hpp"
 #include "projections/rows.hpp"
 #include "projections/source.hpp"
 
@@ -88,6 +90,33 @@ class sql_queries final : public queries {
         });
   }
 
+  result<page<join_request_row>> list_join_requests(const request_filter& f,
+                                                    std::string_view after,
+                                                    int limit) override {
+    std::vector<page<join_request_row>> found;
+    for (const auto& w : walks_of(f)) {
+      BC_TRY(one, walk_requests(w, after, limit));
+      found.push_back(std::move(one));
+    }
+    return merged(std::move(found), limit);
+  }
+
+  result<std::vector<std::int64_t>> taken_places(std::string_view site,
+                                                 time_point now) override {
+    using answer = std::vector<std::int64_t>;
+    return ask<answer>(query::taken_places,
+                       [&](sql::statement& s) -> result<answer> {
+                         s.bind(1, site).bind(2, to_millis(now));
+                         answer out;
+                         for (;;) {
+                           BC_TRY(more, s.step());
+                           if (!more)
+                             return out;
+                           out.push_back(s.number(0));
+                         }
+                       });
+  }
+
   result<page<node_row>> list_nodes(const node_filter& f,
                                     std::string_view after,
                                     int limit) override {
@@ -128,6 +157,48 @@ class sql_queries final : public queries {
                            out.push_back(read_certificate(r));
                          }
                        });
+  }
+
+  result<page<command_row>> list_commands(std::string_view tenant,
+                                          std::string_view node,
+                                          std::string_view after,
+                                          int limit) override {
+    constexpr std::string_view above_all = "~";
+    return ask<page<command_row>>(
+        query::commands_of_node, [&](sql::statement& s) {
+          s.bind(1, tenant).bind(2, node);
+          s.bind(3, after.empty() ? above_all : after);
+          s.bind(4, one_more(limit));
+          auto found = read_page(s, limit, read_command);
+          if (found && found.value().next)
+            found.value().next = found.value().items.back().sequence;
+          return found;
+        });
+  }
+
+  result<std::optional<command_row>> get_command(
+      std::string_view tenant, std::string_view node,
+      std::string_view command) override {
+    using answer = std::optional<command_row>;
+    return ask<answer>(query::one_command,
+                       [&](sql::statement& s) -> result<answer> {
+                         s.bind(1, tenant).bind(2, node).bind(3, command);
+                         BC_TRY(found, s.step());
+                         if (!found)
+                           return answer{};
+                         return answer{read_command(row_reader{s})};
+                       });
+  }
+
+  result<std::vector<std::string>> pending_commands(std::string_view node,
+                                                    time_point now,
+                                                    int limit) override {
+    return texts(query::pending_commands, [&](sql::statement& s) {
+      s.bind(1, node)
+          .bind(2, to_millis(now))
+          .bind(3, std::int64_t{limit})
+          .bind(4, to_millis(now - events::command::longest_lifetime));
+    });
   }
 
   result<page<credential_row>> list_credentials(std::string_view tenant,
@@ -199,6 +270,64 @@ class sql_queries final : public queries {
     });
   }
 
+  result<page<node_row>> list_nodes_of_token(std::string_view tenant,
+                                             std::string_view token,
+                                             std::string_view after,
+                                             int limit) override {
+    return ask<page<node_row>>(query::nodes_of_token, [&](sql::statement& s) {
+      s.bind(1, tenant).bind(2, after).bind(3, one_more(limit)).bind(4, token);
+      return read_page(s, limit, read_node);
+    });
+  }
+
+  result<std::uint64_t> sessions_at(std::string_view gateway) override {
+    return count(query::sessions_at,
+                 [&](sql::statement& s) { s.bind(1, gateway); });
+  }
+
+  result<std::uint64_t> nodes_ending(time_point after, time_point until,
+                                     time_point now) override {
+    return count(query::nodes_ending, [&](sql::statement& s) {
+      s.bind(1, to_millis(after))
+          .bind(2, to_millis(until))
+          .bind(3, to_millis(now));
+    });
+  }
+
+  result<std::uint64_t> commands_waiting(time_point now) override {
+    return count(query::commands_waiting,
+                 [&](sql::statement& s) { s.bind(1, to_millis(now)); });
+  }
+
+  result<std::optional<revocation_row>> last_revocation() override {
+    using answer = std::optional<revocation_row>;
+    return ask<answer>(query::last_revocation,
+                       [](sql::statement& s) -> result<answer> {
+                         BC_TRY(found, s.bind(1, std::int64_t{0}).step());
+                         if (!found)
+                           return answer{};
+                         row_reader r{s};
+                         return answer{{sql::of_sql(r.number()), r.time()}};
+                       });
+  }
+
+  result<std::vector<revoked_row>> revoked_certificates(
+      time_point ends_after, std::uint64_t position) override {
+    using answer = std::vector<revoked_row>;
+    return ask<answer>(
+        query::revoked_certificates, [&](sql::statement& s) -> result<answer> {
+          s.bind(1, to_millis(ends_after)).bind(2, sql::to_sql(position));
+          answer out;
+          for (;;) {
+            BC_TRY(more, s.step());
+            if (!more)
+              return out;
+            row_reader r{s};
+            out.push_back({r.text(), r.time(), r.text(), r.text()});
+          }
+        });
+  }
+
   result<std::uint64_t> position() override {
     std::uint64_t found = 0;
     BC_TRYV(from_->with([&](sql::connection& db) -> result<void> {
@@ -210,15 +339,23 @@ class sql_queries final : public queries {
   }
 
   result<std::uint64_t> parked() override {
-    using answer = std::uint64_t;
-    return ask<answer>("select count(*) from parked_streams",
-                       [](sql::statement& s) -> result<answer> {
-                         BC_TRY(row, s.step());
-                         return row ? static_cast<answer>(s.number(0)) : 0;
-                       });
+    return count("select count(*) from parked_streams", [](sql::statement&) {});
   }
 
  private:
+  result<page<join_request_row>> walk_requests(const request_walk& w,
+                                               std::string_view after,
+                                               int limit) {
+    auto text =
+        w.state.empty() ? query::requests_of_scope : query::requests_by_state;
+    return ask<page<join_request_row>>(text, [&](sql::statement& s) {
+      s.bind(1, w.scope).bind(2, after).bind(3, one_more(limit));
+      if (!w.state.empty())
+        s.bind(4, w.state).bind(5, w.ends_after).bind(6, w.ends_until);
+      return read_page(s, limit, read_request);
+    });
+  }
+
   result<page<node_row>> live_nodes(const node_filter& f,
                                     std::string_view after, int limit) {
     auto text = !f.pool.empty()   ? query::nodes_of_pool
@@ -243,6 +380,16 @@ class sql_queries final : public queries {
       s.bind(1, f.tenant).bind(2, after).bind(3, one_more(limit));
       s.bind(4, status).bind(5, f.pool).bind(6, f.site);
       return read_page(s, limit, read_node);
+    });
+  }
+
+  template <class Bind>
+  result<std::uint64_t> count(std::string_view query, Bind bind) {
+    using answer = std::uint64_t;
+    return ask<answer>(query, [&](sql::statement& s) -> result<answer> {
+      bind(s);
+      BC_TRY(row, s.step());
+      return row ? sql::of_sql(s.number(0)) : 0;
     });
   }
 

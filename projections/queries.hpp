@@ -43,6 +43,41 @@ struct join_token_row {
   std::optional<time_point> revoked_at;
   std::optional<std::string> node;
 };
+struct join_request_row {
+  std::string id, tenant, site;
+  std::string pool;  // empty: nobody has claimed it
+  std::string attestor;
+  /// As it is written down; what ended since is still as it was (see
+  /// expires_at).
+  std::string state;
+  std::string csr_sha256;
+  std::string claims;        // a JSON object (events/join_request.hpp)
+  std::string hardware_key;  // empty: none
+  bool hardware_key_trusted = false;
+  std::optional<std::string> mac = {}, ip = {}, vouched_by = {};
+  std::optional<std::int64_t> boot_lease_epoch = {};
+  std::optional<std::string> workflow = {};
+  std::optional<std::string> ek_hash = {}, ek_cert = {}, ek_manufacturer = {},
+                             ek_model = {};
+  time_point created_at;  // of the newest CSR
+  std::optional<time_point> refreshed_at = {};
+  time_point expires_at;
+  bool claims_changed = false;
+  std::optional<time_point> decided_at = {};
+  std::optional<std::string> decided_by = {}, reason = {};
+  std::optional<time_point> consumed_at = {};
+  std::optional<std::string> node = {};
+  bool operator==(const join_request_row&) const = default;
+};
+struct command_row {
+  std::string sequence;  // of all commands, in the order they were made
+  std::string id, tenant, node, kind;
+  std::string payload;  // a JSON object; empty in a list
+  time_point enqueued_at, expires_at;
+  std::optional<time_point> completed_at = {};
+  std::optional<bool> succeeded = {};
+  std::optional<std::string> output = {};  // not in a list
+};
 struct credential_row {
   std::string id, tenant, principal;
   std::string grants;  // a JSON array of {"action", "resource"}
@@ -79,6 +114,7 @@ struct node_row {
   std::optional<time_point> acceptance_started_at = {},
                             acceptance_failed_at = {};
   std::optional<std::string> failed_checks = {};  // a JSON array of texts
+  std::optional<time_point> hardware_changed_at = {}, hardware_taken_at = {};
 };
 
 /// As events/audit.hpp has it.
@@ -93,6 +129,18 @@ struct audit_row {
   std::string details;  // a JSON object
 };
 
+/// The newest revocation of a certificate, of whatever tenant.
+struct revocation_row {
+  std::uint64_t position = 0;
+  time_point at;
+};
+struct revoked_row {
+  std::string serial;
+  time_point at;
+  std::string why;  // as events::node::revocation_text has it
+  std::string der;  // the certificate, base64
+};
+
 /// MACs of a node that another, of whatever tenant, had before, and that nobody
 /// was told of yet (CASES 54).
 struct shared_hardware_row {
@@ -105,6 +153,14 @@ struct node_filter {
   std::string tenant, pool = {}, site = {}, status = {};
   /// Also when no status is asked for.
   bool include_retired = false;
+};
+
+/// Which join requests: the pool's own, and those of the site (empty: none)
+/// that nobody has claimed. An empty state: whatever it is; `expired` are also
+/// those that ended by `now`, which are in no other.
+struct request_filter {
+  std::string pool, site = {}, state = {};
+  time_point now;
 };
 
 /// Which rows of a tenant's audit: of decisions on what is the tenant's, and of
@@ -146,12 +202,30 @@ class queries {
   [[nodiscard]] virtual result<page<join_token_row>> list_join_tokens(
       std::string_view tenant, std::string_view pool, bool include_inactive,
       time_point now, std::string_view after, int limit) = 0;
+  /// Whoever asks must have seen that pool and site are the tenant's to see.
+  [[nodiscard]] virtual result<page<join_request_row>> list_join_requests(
+      const request_filter& which, std::string_view after, int limit) = 0;
+  /// The places of a site that pending requests have, in order
+  /// (events::join_request::place_claim). Only where to look for a free one.
+  [[nodiscard]] virtual result<std::vector<std::int64_t>> taken_places(
+      std::string_view site, time_point now) = 0;
   [[nodiscard]] virtual result<page<node_row>> list_nodes(
       const node_filter& which, std::string_view after, int limit) = 0;
   [[nodiscard]] virtual result<std::optional<node_row>> get_node(
       std::string_view tenant, std::string_view node) = 0;
   [[nodiscard]] virtual result<std::vector<certificate_row>> list_certificates(
       std::string_view tenant, std::string_view node) = 0;
+  /// The newest first; `after` is a sequence, and so is the cursor.
+  [[nodiscard]] virtual result<page<command_row>> list_commands(
+      std::string_view tenant, std::string_view node, std::string_view after,
+      int limit) = 0;
+  [[nodiscard]] virtual result<std::optional<command_row>> get_command(
+      std::string_view tenant, std::string_view node,
+      std::string_view command) = 0;
+  /// The ids of those without an outcome whose time is not up at `now`, of
+  /// whatever tenant; the oldest first.
+  [[nodiscard]] virtual result<std::vector<std::string>> pending_commands(
+      std::string_view node, time_point now, int limit) = 0;
   /// Revoked ones too.
   [[nodiscard]] virtual result<page<credential_row>> list_credentials(
       std::string_view tenant, std::string_view after, int limit) = 0;
@@ -172,6 +246,27 @@ class queries {
   /// Nodes, of whatever tenant, that have a session at this gateway.
   [[nodiscard]] virtual result<std::vector<std::string>> nodes_at(
       std::string_view gateway, int limit) = 0;
+  /// Nodes whose newest join was with this token, retired ones left out.
+  [[nodiscard]] virtual result<page<node_row>> list_nodes_of_token(
+      std::string_view tenant, std::string_view token, std::string_view after,
+      int limit) = 0;
+  /// How many nodes, of whatever tenant, have a session at this gateway.
+  [[nodiscard]] virtual result<std::uint64_t> sessions_at(
+      std::string_view gateway) = 0;
+  /// How many nodes, of whatever tenant, go by a certificate that ends in
+  /// (after, until] and is one to warn of by now: not renewed in time.
+  [[nodiscard]] virtual result<std::uint64_t> nodes_ending(time_point after,
+                                                           time_point until,
+                                                           time_point now) = 0;
+  /// How many commands, of whatever tenant, have no outcome and time left.
+  [[nodiscard]] virtual result<std::uint64_t> commands_waiting(
+      time_point now) = 0;
+  [[nodiscard]] virtual result<std::optional<revocation_row>>
+  last_revocation() = 0;
+  /// Every certificate that was revoked at this position or before it and ends
+  /// after this time, in no order.
+  [[nodiscard]] virtual result<std::vector<revoked_row>> revoked_certificates(
+      time_point ends_after, std::uint64_t position) = 0;
   /// Of the last event that these answers show: on SQLite the head.
   [[nodiscard]] virtual result<std::uint64_t> position() = 0;
   /// How many streams the projector gave up on.

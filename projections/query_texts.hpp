@@ -12,6 +12,12 @@ namespace bc::projections::query {
   "id, tenant, pool, site, role, max_uses, uses_left, expect_product_uuid," \
   " expect_serial, expect_mac, expect_gpu_uuid, allow_reclaim, hosted,"     \
   " created_at, expires_at, revoked_at, node"
+#define BC_REQUEST_SELECT                                               \
+  "select id, tenant, site, pool, attestor, state, csr_sha256, claims," \
+  " hardware_key, hardware_key_trusted, mac, ip, vouched_by,"           \
+  " boot_lease_epoch, workflow, ek_hash, ek_cert, ek_manufacturer,"     \
+  " ek_model, created_at, refreshed_at, expires_at, claims_changed,"    \
+  " decided_at, decided_by, reason, consumed_at, node from join_requests"
 #define BC_CERTIFICATE_COLUMNS                             \
   "c.serial, c.node, c.role, c.spki_sha256, c.generation," \
   " c.not_before, c.not_after, c.revoked_at, c.revoked_for"
@@ -21,7 +27,8 @@ namespace bc::projections::query {
   " n.hardware_key_trusted, n.acceptance, n.generation, n.joined_at," \
   " n.adopted_at, n.cordoned_at, n.cordon_reason, n.retired_at,"      \
   " n.clone_suspected_at, n.acceptance_started_at,"                   \
-  " n.acceptance_failed_at, n.failed_checks, n.session,"              \
+  " n.acceptance_failed_at, n.failed_checks, n.hardware_changed_at,"  \
+  " n.hardware_taken_at, n.session,"                                  \
   " n.session_gateway, n.session_address, n.session_version,"         \
   " n.connected_at, n.disconnected_at, "                              \
   "n.disconnect_reason, " BC_CERTIFICATE_COLUMNS                      \
@@ -84,6 +91,20 @@ inline constexpr std::string_view live_tokens =
     " and revoked_at is null and uses_left > 0 and lapsed = 0"
     " and expires_at > ?5 order by id limit ?4";
 
+inline constexpr std::string_view requests_of_scope =
+    BC_REQUEST_SELECT " where scope = ?1 and id > ?2 order by id limit ?3";
+
+// Those that end after ?5 and not after ?6.
+inline constexpr std::string_view requests_by_state = BC_REQUEST_SELECT
+    " where scope = ?1 and state = ?4 and id > ?2 and expires_at > ?5"
+    " and expires_at <= ?6 order by id limit ?3";
+
+// The second condition is the partial index's own, the third makes SQLite go by
+// it.
+inline constexpr std::string_view taken_places =
+    "select place from join_requests where site = ?1 and place is not null"
+    " and place >= 0 and expires_at > ?2 order by site, place";
+
 // Of nodes that are not retired. An empty text compares with everything.
 inline constexpr std::string_view nodes_of_tenant = BC_NODE_SELECT
     " where n.tenant = ?1 and n.id > ?2 and n.retired_at is null"
@@ -104,6 +125,11 @@ inline constexpr std::string_view nodes_of_status = BC_NODE_SELECT
     " where n.tenant = ?1 and n.status <> 'adopted' and n.status = ?4"
     " and n.id > ?2 and (?5 = '' or n.pool = ?5)"
     " and (?6 = '' or n.site = ?6) order by n.id limit ?3";
+
+// Of those whose newest join was with this token, without retired ones.
+inline constexpr std::string_view nodes_of_token = BC_NODE_SELECT
+    " where n.tenant = ?1 and n.token = ?4 and n.token is not null"
+    " and n.id > ?2 and n.retired_at is null order by n.id limit ?3";
 
 inline constexpr std::string_view one_node =
     BC_NODE_SELECT " where n.tenant = ?1 and n.id = ?2";
@@ -138,7 +164,50 @@ inline constexpr std::string_view nodes_at =
     " and connected_at is not null and disconnected_at is null"
     " order by id limit ?2";
 
+inline constexpr std::string_view sessions_at =
+    "select count(*) from nodes where session_gateway = ?1"
+    " and connected_at is not null and disconnected_at is null";
+
+inline constexpr std::string_view nodes_ending =
+    "select count(*) from nodes where certificate_ends is not null"
+    " and certificate_ends > ?1 and certificate_ends <= ?2"
+    // None once it was told.
+    " and (warn_at is null or warn_at <= ?3)";
+
+inline constexpr std::string_view commands_waiting =
+    "select count(*) from commands where completed_at is null"
+    " and expires_at > ?1";
+
+inline constexpr std::string_view last_revocation =
+    "select revoked_position, revoked_at from node_certs"
+    " where revoked_position is not null and revoked_position > ?1"
+    " order by revoked_position desc limit 1";
+
+// The sum keeps either database from walking every revocation there ever was.
+inline constexpr std::string_view revoked_certificates =
+    "select serial, revoked_at, revoked_for, der from node_certs"
+    " where revoked_position is not null and not_after > ?1"
+    " and revoked_position + 0 <= ?2";
+
+// The newest first. Payloads and outputs are of one command alone.
+inline constexpr std::string_view commands_of_node =
+    "select seq, id, tenant, node, kind, '' as payload, enqueued_at,"
+    " expires_at, completed_at, succeeded, null as output from commands"
+    " where node = ?2 and tenant = ?1 and seq < ?3 order by seq desc limit ?4";
+
+inline constexpr std::string_view one_command =
+    "select seq, id, tenant, node, kind, payload, enqueued_at, expires_at,"
+    " completed_at, succeeded, output from commands"
+    " where id = ?3 and node = ?2 and tenant = ?1";
+
+// What was made before ?4 is over: nothing older is looked at.
+inline constexpr std::string_view pending_commands =
+    "select id from commands where node = ?1 and completed_at is null"
+    " and expires_at > ?2 and enqueued_at > ?4"
+    " order by enqueued_at, seq limit ?3";
+
 #undef BC_TOKEN_COLUMNS
+#undef BC_REQUEST_SELECT
 #undef BC_CERTIFICATE_COLUMNS
 #undef BC_NODE_SELECT
 #undef BC_POOL_SELECT
@@ -146,12 +215,35 @@ inline constexpr std::string_view nodes_at =
 #undef BC_SITES
 #undef BC_SITES_ON_POSTGRES
 
-inline constexpr std::string_view all[] = {
-    tenants,       sites,           pools,           live_pools,
-    all_tokens,    live_tokens,     nodes_of_tenant, nodes_of_pool,
-    nodes_of_site, nodes_of_status, one_node,        certificates,
-    credentials,   untold_shared,   nodes_to_warn,   next_gateway,
-    nodes_at};
+inline constexpr std::string_view all[] = {tenants,
+                                           sites,
+                                           pools,
+                                           live_pools,
+                                           all_tokens,
+                                           live_tokens,
+                                           nodes_of_tenant,
+                                           nodes_of_pool,
+                                           nodes_of_site,
+                                           nodes_of_status,
+                                           one_node,
+                                           certificates,
+                                           credentials,
+                                           untold_shared,
+                                           nodes_to_warn,
+                                           next_gateway,
+                                           nodes_at,
+                                           nodes_of_token,
+                                           sessions_at,
+                                           nodes_ending,
+                                           last_revocation,
+                                           revoked_certificates,
+                                           commands_waiting,
+                                           commands_of_node,
+                                           one_command,
+                                           pending_commands,
+                                           requests_of_scope,
+                                           requests_by_state,
+                                           taken_places};
 
 /// As this database is asked.
 [[nodiscard]] constexpr std::string_view text_for(sql::dialect d,

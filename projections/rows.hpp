@@ -25,6 +25,9 @@ class row_reader {
   std::optional<std::string> optional_text() {
     return is_null() ? skip<std::string>() : std::optional{text()};
   }
+  std::optional<std::int64_t> optional_number() {
+    return is_null() ? skip<std::int64_t>() : std::optional{number()};
+  }
   std::optional<time_point> optional_time() {
     return is_null() ? skip<time_point>() : std::optional{time()};
   }
@@ -74,6 +77,23 @@ class row_reader {
           r.optional_text()};
 }
 
+[[nodiscard]] inline join_request_row read_request(row_reader r) {
+  return {r.text(),          r.text(),
+          r.text(),          r.text(),
+          r.text(),          r.text(),
+          r.text(),          r.text(),
+          r.text(),          r.flag(),
+          r.optional_text(), r.optional_text(),
+          r.optional_text(), r.optional_number(),
+          r.optional_text(), r.optional_text(),
+          r.optional_text(), r.optional_text(),
+          r.optional_text(), r.time(),
+          r.optional_time(), r.time(),
+          r.flag(),          r.optional_time(),
+          r.optional_text(), r.optional_text(),
+          r.optional_time(), r.optional_text()};
+}
+
 [[nodiscard]] inline certificate_row read_certificate(row_reader& r) {
   return {r.text(), r.text(), r.text(),          r.text(),         r.number(),
           r.time(), r.time(), r.optional_time(), r.optional_text()};
@@ -107,6 +127,8 @@ class row_reader {
   n.acceptance_started_at = r.optional_time();
   n.acceptance_failed_at = r.optional_time();
   n.failed_checks = r.optional_text();
+  n.hardware_changed_at = r.optional_time();
+  n.hardware_taken_at = r.optional_time();
   n.session = read_session(r);
   if (!r.is_null())
     n.certificate = read_certificate(r);
@@ -130,6 +152,25 @@ template <class Read>
     out.items.push_back(read(row_reader{s}));
   }
   return out;
+}
+
+[[nodiscard]] inline command_row read_command(row_reader r) {
+  command_row c;
+  c.sequence = r.text();
+  c.id = r.text();
+  c.tenant = r.text();
+  c.node = r.text();
+  c.kind = r.text();
+  c.payload = r.text();
+  c.enqueued_at = r.time();
+  c.expires_at = r.time();
+  c.completed_at = r.optional_time();
+  if (c.completed_at)
+    c.succeeded = r.flag();
+  else
+    static_cast<void>(r.optional_text());
+  c.output = r.optional_text();
+  return c;
 }
 
 [[nodiscard]] inline credential_row read_credential(row_reader r) {

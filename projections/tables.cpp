@@ -19,6 +19,12 @@ constexpr std::string_view indexes[] = {
     "audit_by_action",         "node_macs_by_mac",
     "shared_macs_by_other",    "shared_macs_untold",
     "nodes_by_gateway",        "nodes_to_warn",
+    "commands_by_node",        "commands_pending",
+    "nodes_by_token",          "nodes_by_end",
+    "node_certs_revoked",      "node_certs_by_revocation",
+    "commands_by_end",         "join_requests_by_scope",
+    "join_requests_by_state",  "join_requests_by_expiry",
+    "join_requests_by_place",
 };
 
 // Of the folders schema/sql and schema/postgres, in order.
@@ -26,7 +32,8 @@ constexpr std::string_view migrations[] = {
     "0100_create_read_models.sql",   "0101_extend_directory.sql",
     "0102_extend_nodes.sql",         "0104_version_read_models.sql",
     "0105_find_shared_hardware.sql", "0106_audit_by_actor.sql",
-    "0107_follow_sessions.sql",
+    "0107_follow_sessions.sql",      "0109_queue_commands.sql",
+    "0110_watch_certificates.sql",   "0111_keep_join_requests.sql",
 };
 
 bool is_word(char c) {
@@ -194,11 +201,48 @@ statements::statements(std::string_view suffix) {
       " join_tokens where lapsed = 0 and expires_at <= ?"
       " order by expires_at, id limit 16)");
   set(next_expiry, "select min(expires_at) from join_tokens where lapsed = 0");
+  set(open_request,
+      "insert into join_requests (id, scope, tenant, site, pool, attestor,"
+      " state, open, csr_sha256, claims, hardware_key, hardware_key_trusted,"
+      " mac, ip, vouched_by, boot_lease_epoch, workflow, ek_hash, ek_cert,"
+      " ek_manufacturer, ek_model, place, created_at, expires_at)"
+      " values (?1, ?2, ?3, ?4, ?5, ?6, 'pending', 1, ?7, ?8, ?9, ?10, ?11,"
+      " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)");
+  // Another CSR restarts its age. An event may be dated past the expiry that it
+  // was appended before, and have the row lapse first.
+  set(refresh_request,
+      "update join_requests set created_at = case when csr_sha256 = ?2"
+      " then created_at else ?15 end, csr_sha256 = ?2, claims = ?3,"
+      " hardware_key = ?4, hardware_key_trusted = ?5, mac = ?6, ip = ?7,"
+      " vouched_by = ?8, boot_lease_epoch = ?9, workflow = ?10, ek_hash = ?11,"
+      " ek_cert = ?12, ek_manufacturer = ?13, ek_model = ?14,"
+      " refreshed_at = ?15, expires_at = ?16, claims_changed = 1,"
+      " state = 'pending', open = 1, place = ?17"
+      " where id = ?1");
+  set(approve_request,
+      "update join_requests set scope = ?2, pool = ?2, state = 'approved',"
+      " open = 1, place = null, expires_at = ?3, decided_at = ?4, decided_by = "
+      "?5,"
+      " reason = ?6 where id = ?1");
+  set(reject_request,
+      "update join_requests set scope = ?2, pool = ?2, state = 'rejected',"
+      " open = 0, place = null, decided_at = ?3, decided_by = ?4, reason = ?5"
+      " where id = ?1");
+  set(consume_request,
+      "update join_requests set state = 'consumed', open = 0,"
+      " consumed_at = ?2, node = ?3 where id = ?1");
+  // A few for each event, as of tokens.
+  set(lapse_requests,
+      "update join_requests set state = 'expired', open = 0, place = null"
+      " where id in"
+      " (select id from join_requests where open = 1 and expires_at <= ?"
+      " order by expires_at, id limit 16)");
   set(put_node,
       "insert into nodes (id, tenant, site, pool, status, attestor,"
       " hardware_key, hardware_key_trusted, hostname, node_key, role,"
-      " generation, joined_at, certificate, trust, acceptance, warn_at)"
-      " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+      " generation, joined_at, certificate, trust, acceptance, warn_at, token,"
+      " certificate_ends)"
+      " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
       " on conflict (id) do update set tenant = excluded.tenant,"
       " site = excluded.site, pool = excluded.pool,"
       " status = case when nodes.status = 'cordoned' then nodes.status"
@@ -211,8 +255,16 @@ statements::statements(std::string_view suffix) {
       " certificate = excluded.certificate, trust = excluded.trust,"
       " acceptance = excluded.acceptance, acceptance_started_at = null,"
       " acceptance_failed_at = null, failed_checks = null,"
-      " warn_at = excluded.warn_at");
-  set(renew_node, "update nodes set certificate = ?, warn_at = ? where id = ?");
+      " hardware_changed_at = null, hardware_taken_at = null,"
+      " warn_at = excluded.warn_at, token = excluded.token,"
+      " certificate_ends = excluded.certificate_ends");
+  set(rejoin_node,
+      "update nodes set attestor = ?, hostname = ?, node_key = ?, role = ?,"
+      " generation = ?, acceptance = ?, certificate = ?, warn_at = ?,"
+      " certificate_ends = ? where id = ?");
+  set(renew_node,
+      "update nodes set certificate = ?, warn_at = ?, certificate_ends = ?"
+      " where id = ?");
   set(adopt_node,
       "update nodes set status = ?, adopted_at = ?, cordoned_at = null,"
       " cordon_reason = null, acceptance_failed_at = null,"
@@ -222,7 +274,8 @@ statements::statements(std::string_view suffix) {
       " where id = ?");
   set(retire_node,
       "update nodes set status = ?1, retired_at = ?2, cordoned_at = null,"
-      " cordon_reason = null, warn_at = null, disconnected_at = case"
+      " cordon_reason = null, warn_at = null, certificate_ends = null,"
+      " disconnected_at = case"
       " when connected_at is not null and disconnected_at is null then ?2"
       " else disconnected_at end, disconnect_reason = case"
       " when connected_at is not null and disconnected_at is null then 'cut'"
@@ -240,15 +293,30 @@ statements::statements(std::string_view suffix) {
   set(fail_acceptance,
       "update nodes set acceptance_failed_at = ?, failed_checks = ?"
       " where id = ?");
+  set(record_inventory,
+      "update nodes set hardware_key = ?1, hardware_key_trusted = ?2,"
+      " hardware_changed_at = case when ?3 = 0 then null"
+      " else coalesce(hardware_changed_at, ?5) end,"
+      " hardware_taken_at = case when ?4 = 0 then null"
+      " else coalesce(hardware_taken_at, ?5) end where id = ?6");
+  set(enqueue_command,
+      "insert into commands (id, seq, tenant, node, kind, payload,"
+      " enqueued_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?)");
+  set(complete_command,
+      "update commands set completed_at = ?, succeeded = ?, output = ?"
+      " where id = ? and completed_at is null");
   set(tell_of_expiry, "update nodes set warn_at = null where id = ?");
   set(expect_no_renewal,
-      "update nodes set warn_at = null where id = ? and certificate = ?");
+      "update nodes set warn_at = null, certificate_ends = null"
+      " where id = ? and certificate = ?");
   set(add_certificate,
       "insert into node_certs (serial, node, role, generation, spki_sha256,"
       " not_before, not_after, der) values (?, ?, ?, ?, ?, ?, ?, ?)");
   set(revoke_certificate,
       "update node_certs set revoked_at = coalesce(revoked_at, ?),"
-      " revoked_for = coalesce(revoked_for, ?) where serial = ? and node = ?");
+      " revoked_for = coalesce(revoked_for, ?),"
+      " revoked_position = coalesce(revoked_position, ?)"
+      " where serial = ? and node = ?");
   set(show,
       "insert into tenant_access (id, tenant, kind, resource)"
       " values (?, ?, ?, ?) on conflict (id) do nothing");

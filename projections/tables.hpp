@@ -28,6 +28,12 @@ inline constexpr std::array tables = {
           "id,tenant,pool,site,role,max_uses,uses_left,expect_product_uuid,"
           "expect_serial,expect_mac,expect_gpu_uuid,allow_reclaim,hosted,"
           "created_at,expires_at,revoked_at,lapsed,node"},
+    table{"join_requests", "id",
+          "id,scope,tenant,site,pool,attestor,state,open,csr_sha256,claims,"
+          "hardware_key,hardware_key_trusted,mac,ip,vouched_by,"
+          "boot_lease_epoch,workflow,ek_hash,ek_cert,ek_manufacturer,"
+          "ek_model,place,created_at,refreshed_at,expires_at,claims_changed,"
+          "decided_at,decided_by,reason,consumed_at,node"},
     table{"nodes", "id",
           "id,tenant,site,pool,status,attestor,hardware_key,"
           "hardware_key_trusted,hostname,node_key,role,generation,joined_at,"
@@ -35,10 +41,14 @@ inline constexpr std::array tables = {
           "retired_at,clone_suspected_at,session,session_gateway,"
           "session_address,session_version,connected_at,disconnected_at,"
           "disconnect_reason,acceptance_started_at,acceptance_failed_at,"
-          "failed_checks,warn_at"},
+          "failed_checks,warn_at,hardware_changed_at,hardware_taken_at,token,"
+          "certificate_ends"},
+    table{"commands", "id",
+          "id,seq,tenant,node,kind,payload,enqueued_at,expires_at,"
+          "completed_at,succeeded,output"},
     table{"node_certs", "serial",
           "serial,node,role,generation,spki_sha256,not_before,not_after,"
-          "revoked_at,der,revoked_for"},
+          "revoked_at,der,revoked_for,revoked_position"},
     table{"credentials", "id",
           "id,tenant,principal,grants,created_at,revoked_at"},
     table{"tenant_access", "id", "id,tenant,kind,resource"},
@@ -90,7 +100,14 @@ struct statements {
   std::string revoke_token;
   std::string lapse_tokens;
   std::string next_expiry;
+  std::string open_request;
+  std::string refresh_request;
+  std::string approve_request;
+  std::string reject_request;
+  std::string consume_request;
+  std::string lapse_requests;
   std::string put_node;
+  std::string rejoin_node;
   std::string renew_node;
   std::string adopt_node;
   std::string cordon_node;
@@ -102,6 +119,9 @@ struct statements {
   std::string fail_acceptance;
   std::string tell_of_expiry;
   std::string expect_no_renewal;
+  std::string record_inventory;
+  std::string enqueue_command;
+  std::string complete_command;
   std::string add_certificate;
   std::string revoke_certificate;
   std::string show;

@@ -51,9 +51,9 @@ exchange::exchange(std::shared_ptr<const api_environment> environment,
       call(std::move(raw)),
       done_(std::move(done)) {}
 
-void exchange::reply(int status, std::string body) {
+void exchange::reply(int status, std::string body, bool told) {
   if (auto done = std::exchange(done_, nullptr))
-    done({status, std::move(body)});
+    done({status, std::move(body), told});
 }
 
 void exchange::answer(std::string json) {
@@ -86,7 +86,8 @@ void exchange::break_off(const fault& why) {
   auto message = code == errc::unavailable
                      ? "The service cannot do this now; retry"
                      : "The service failed; the request id is in its log";
-  reply(http_status(code), error_body(code, message, {}, call.request_id));
+  reply(http_status(code), error_body(code, message, {}, call.request_id),
+        true);
 }
 
 events::batch exchange::new_batch() const {

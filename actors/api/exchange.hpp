@@ -56,7 +56,8 @@ class exchange {
   json::document input;
 
  private:
-  void reply(int status, std::string body);
+  /// `told`: why is in the log already.
+  void reply(int status, std::string body, bool told = false);
 
   std::function<void(api_reply)> done_;
   int tries_ = 1;

@@ -29,12 +29,19 @@ void join_tokens_list(exchange_ptr x);
 void join_tokens_revoke(exchange_ptr x);
 void site_tokens_create(exchange_ptr x);
 void site_tokens_revoke(exchange_ptr x);
+void join_requests_list(exchange_ptr x);
+void join_requests_approve(exchange_ptr x);
+void join_requests_reject(exchange_ptr x);
 void nodes_list(exchange_ptr x);
 void nodes_get(exchange_ptr x);
 void nodes_adopt(exchange_ptr x);
 void nodes_cordon(exchange_ptr x);
 void nodes_delete(exchange_ptr x);
 void nodes_revoke_identity(exchange_ptr x);
+void nodes_revoke_by_token(exchange_ptr x);
+void commands_enqueue(exchange_ptr x);
+void commands_get(exchange_ptr x);
+void commands_list(exchange_ptr x);
 void audit_list(exchange_ptr x);
 void joins_explain(exchange_ptr x);
 void joins_simulate(exchange_ptr x);
@@ -46,8 +53,9 @@ void events_list(exchange_ptr x);
     const events::credential::grant& g);
 
 /// Comes before authorisation: answers a retry of a create from the stored
-/// token, and goes on when there is none.
+/// token or command, and goes on when there is none.
 void join_tokens_replay(exchange_ptr x, std::function<void()> next);
 void site_tokens_replay(exchange_ptr x, std::function<void()> next);
+void commands_replay(exchange_ptr x, std::function<void()> next);
 
 }  // namespace bc::actors::api

@@ -88,7 +88,8 @@ void add_of_certificate(std::vector<condition>& to, const certificate_row& c,
   else if (now >= c.not_after)
     to.push_back({"CertificateExpired", c.not_after,
                   "Its certificate is over and was not renewed; the machine "
-                  "must join again"});
+                  "comes back by it within seven days, where x509pop is "
+                  "configured, or must join again"});
   else if (auto due = warn_of(c); now >= due)
     to.push_back({"CertificateExpiring", due,
                   "Its certificate should have been renewed by now: see that "
@@ -105,6 +106,19 @@ void add_cloned(std::vector<condition>& to, const node_row& node) {
     to.push_back({"CloneSuspected", *suspected,
                   "Several machines take this node from one another: revoke "
                   "its identity, and join the right one again"});
+}
+
+void add_of_hardware(std::vector<condition>& to, const node_row& node) {
+  if (node.hardware_changed_at)
+    to.push_back({"HardwareChanged", *node.hardware_changed_at,
+                  "Its inventory names other hardware than it joined with; it "
+                  "keeps the key it joined by. If the machine was replaced, "
+                  "delete the node and join the new one"});
+  if (node.hardware_taken_at)
+    to.push_back({"HardwareTaken", *node.hardware_taken_at,
+                  "Its inventory names hardware that another node holds, so "
+                  "it goes without a trusted hardware key; find the other one "
+                  "by this key and delete the one that is over"});
 }
 
 std::optional<projections::session_row> session_of(
@@ -166,6 +180,8 @@ node_row row_of(const events::node::state& s) {
     row.acceptance_failed_at = failed->at;
     row.failed_checks = json_list(failed->checks);
   }
+  row.hardware_changed_at = s.hardware_changed_at;
+  row.hardware_taken_at = s.hardware_taken_at;
   if (!s.certificates.empty())
     row.certificate = row_of(s.certificates.back(), j.id);
   return row;
@@ -180,6 +196,7 @@ std::vector<condition> conditions_of(const node_row& node, time_point now) {
   if (node.certificate)
     add_of_certificate(out, *node.certificate, now);
   add_cloned(out, node);
+  add_of_hardware(out, node);
   return out;
 }
 

@@ -82,12 +82,81 @@ constexpr texts texts_of(events::refusal_reason r) noexcept {
           "Compare site in the machine's config.toml with the pool's "
           "siteId; run the install script of the right site."};
     case join_pool_attestor:
-      return {"The pool's policy does not let machines join with a token.",
+      return {"The pool's policy does not let machines join in this way.",
               "Join with an attestor that policy.joinAttestors lists, or add "
-              "join-token to it."};
+              "the refusal's attestor to it."};
     case join_attestor:
       return {"The daemon named an attestor that this server does not have.",
               "Join with a token, or upgrade the server."};
+    case x509pop_malformed:
+      return {"There was no certificate, or what was sent as one is none.",
+              "Look for a program of another make, or for a gateway that "
+              "alters what it relays."};
+    case x509pop_challenge_unknown:
+      return {
+          "The challenge was not one of this deployment, or its key was "
+          "retired meanwhile.",
+          "bcd asks for another one by itself; look for a gateway that relays "
+          "to the wrong deployment."};
+    case x509pop_challenge_expired:
+      return {"The challenge was answered after its two minutes.",
+              "bcd asks for another one by itself. If many come, look at the "
+              "time between gateway and server, and at the servers' clocks."};
+    case x509pop_challenge_replayed:
+      return {"The same challenge was answered before.",
+              "Look for who repeats what a gateway relays; the node is not "
+              "touched by it."};
+    case x509pop_unknown_certificate:
+      return {
+          "The certificate presented is none that the node could still come "
+          "back by.",
+          "Check that the machine belongs to this deployment and was not set "
+          "back to an old copy; else let it join again: bcd join --reset "
+          "--yes."};
+    case x509pop_pop:
+      return {
+          "The caller did not prove that it holds the expired certificate's "
+          "key.",
+          "Look for a program of another make, or for a gateway that "
+          "alters what it relays."};
+    case x509pop_revoked:
+      return {"The certificate presented was revoked, perhaps after its end.",
+              "If the machine is to come back, let it join again with a token "
+              "that allows a reclaim: bcd join --reset --yes."};
+    case x509pop_generation:
+      return {
+          "The node was joined anew since the certificate was issued: by this "
+          "machine, or by a copy of it.",
+          "If it was a copy, revoke the node's identity; then let the right "
+          "machine join again with a token that allows a reclaim: bcd join "
+          "--reset --yes."};
+    case x509pop_expired:
+      return {"The certificate presented was over for more than seven days.",
+              "Let the machine join again with a token that allows a reclaim: "
+              "bcd join --reset --yes."};
+    case x509pop_role:
+      return {
+          "The certificate is a ramdisk's, or another role was asked for than "
+          "it has.",
+          "A ramdisk is booted again; a machine that is to do something else "
+          "joins with a token."};
+    case x509pop_node:
+      return {"The node was deleted, or the machine names another site.",
+              "Compare site in the machine's config.toml with the node's; a "
+              "deleted node's machine joins as a new one: bcd join --reset "
+              "--yes."};
+    case x509pop_hardware:
+      return {
+          "The machine is not the hardware that the node is on: a copied key "
+          "or disk, or a part that was replaced.",
+          "If it is the node's own machine, let it join again with a token "
+          "that allows a reclaim; else revoke the node's identity."};
+    case x509pop_key_attestation:
+      return {
+          "The expired certificate names a TPM, and nothing proved the new "
+          "key to be in it.",
+          "Restore the machine's access to its TPM, or let it join again: "
+          "bcd join --reset --yes."};
     case renew_csr:
       return {
           "The request for a new certificate was not sound, or its key is "

@@ -10,7 +10,8 @@
 #include <string>
 #include <string_view>
 
-/// The answers to joins and renewals (spec: DESIGN section 7).
+/// The answers to joins, renewals and requests for a challenge (spec: DESIGN
+/// section 7).
 namespace bc::actors {
 
 /// A body with its signature, as it is stored and given again.
@@ -41,6 +42,8 @@ class answer_signer {
                                          time_point now) const;
   [[nodiscard]] wire::join_answer renewed(signed_text body,
                                           time_point now) const;
+  [[nodiscard]] wire::join_answer challenged(signed_text body,
+                                             time_point now) const;
 
  private:
   [[nodiscard]] wire::join_answer accepted(wire::join_answer::kind what,

@@ -2,6 +2,7 @@
 
 #include "actors/joining/join_run.hpp"
 #include "actors/joining/refusal_details.hpp"
+#include "actors/rejoining/rejoin_flow.hpp"
 #include "base/encoding.hpp"
 #include "base/fault_point.hpp"
 #include "pki/claims_digest.hpp"
@@ -39,6 +40,10 @@ void join_run::start() {
     return finish(plain_failure(decoded.error().code, decoded.error().message,
                                 decoded.error().path));
   request_ = std::move(decoded).value();
+  if (env_->x509pop && request_.attestor == wire::x509pop_attestor)
+    return run_rejoin(env_, streams_, std::move(request_),
+                      std::move(call_.correlation),
+                      std::exchange(done_, nullptr));
   csr_sha256_ = pki::sha256(request_.csr);
   asked_at_ = streams_->now();
   owner_ = env_->root_tenant;

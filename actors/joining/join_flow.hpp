@@ -21,6 +21,8 @@ struct join_environment {
   tenant_id root_tenant;
   seconds certificate_lifetime = pki::max_node_lifetime;
   pki::shared_uuids shared_uuids;
+  /// Whether a node may join again by its expired certificate.
+  bool x509pop = false;
   std::function<void(refusal_report)> refused;
 };
 

@@ -74,6 +74,7 @@ result<events::batch> renew_run::plan(time_point now) {
             {csr_->key, csr_sha256_, joined.site, joined.id, before.role,
              before.statements, env_->certificate_lifetime},
             pki::purpose::renew_response, now);
+  issued.certificate.allowed_kinds = before.allowed_kinds;
   new_answer_ = issued.answer;
   const auto proof = to_hex(pki::sha256(request_.pop_signature));
   const auto spki = issued.certificate.spki_sha256;

@@ -35,6 +35,7 @@ struct invocation {
   std::vector<given> arguments;  // one for each of the command's
   std::string out;
   bool yes = false;
+  bool wait = false;
   pages wanted;
 };
 
@@ -176,6 +177,9 @@ void run_record(context& ctx, const invocation& call,
   }
   auto record = cli::call(ctx, api_name(call.group),
                           api_name(call.command.name), json::to_text(input));
+  if (record && call.wait)
+    record = wait_for_end(ctx, api_name(call.group), *call.command.ends_later,
+                          std::move(*record));
   if (!record)
     return;
   const auto& secret = call.command.secret;
@@ -224,6 +228,8 @@ void add_command(CLI::App& group, context& ctx, const api_command& command) {
     add_out(*c, call->out,
             "Write the " + command.secret->noun +
                 " to this new 0600 file; never over one");
+  if (command.ends_later)
+    c->add_flag("--wait", call->wait, "Wait for what becomes of it");
   if (!command.question.empty())
     add_yes(*c, call->yes);
   add_utc_option(*c, ctx);

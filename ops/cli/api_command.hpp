@@ -2,6 +2,7 @@
 
 #include "ops/cli/argument.hpp"
 #include "ops/cli/table.hpp"
+#include "ops/cli/wait_record.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -36,6 +37,7 @@ struct api_command {
   std::string notes = {};
   /// What is wrong with the fields that were given, together; empty: nothing.
   std::function<std::string(const std::set<std::string>& fields)> check = {};
+  std::optional<pending_record> ends_later = std::nullopt;  // adds --wait
 };
 
 /// The commands of one group of methods: "join-tokens" calls joinTokens.

@@ -3,9 +3,10 @@
 namespace bc::cli {
 
 std::vector<api_group> api_groups() {
-  return {tenants_group(),     sites_group(),       pools_group(),
-          credentials_group(), join_tokens_group(), site_tokens_group(),
-          joins_group(),       nodes_group(),       audit_group()};
+  return {tenants_group(),       sites_group(),       pools_group(),
+          credentials_group(),   join_tokens_group(), site_tokens_group(),
+          join_requests_group(), joins_group(),       nodes_group(),
+          commands_group(),      audit_group()};
 }
 
 }  // namespace bc::cli

@@ -14,8 +14,10 @@ namespace bc::cli {
 [[nodiscard]] api_group credentials_group();
 [[nodiscard]] api_group join_tokens_group();
 [[nodiscard]] api_group site_tokens_group();
+[[nodiscard]] api_group join_requests_group();
 [[nodiscard]] api_group joins_group();
 [[nodiscard]] api_group nodes_group();
+[[nodiscard]] api_group commands_group();
 [[nodiscard]] api_group audit_group();
 
 /// All of them, in the order of --help.

@@ -6,6 +6,7 @@
 #include "ops/cli/options.hpp"
 
 #include <charconv>
+#include <iostream>
 
 namespace bc::cli {
 
@@ -37,6 +38,18 @@ argument::putter put_one(const std::string& field, Read read) {
     member_at(input, field) = std::move(value);
     return ok();
   };
+}
+
+// All of standard input, as much of it as of a file.
+result<std::string> read_input() {
+  constexpr std::size_t most = 1024 * 1024;
+  std::string out;
+  for (char c = 0; std::cin.get(c);) {
+    if (out.size() == most)
+      return fail(errc::invalid_input, "standard input is over 1 MiB");
+    out += c;
+  }
+  return out;
 }
 
 fault with_name(const std::string& name, fault why) {
@@ -184,15 +197,16 @@ argument empty_object(std::string name, std::string field, std::string help) {
 argument object_file(std::string name, std::string field, std::string help) {
   auto out = plain(std::move(name), std::move(field), std::move(help));
   out.value_name = "FILE";
-  out.put = put_one(out.field,
-                    [](json::document& input,
-                       const std::string& path) -> result<json::value> {
-                      BC_TRY(content, read_file(path));
-                      auto object = json::parse_object(content);
-                      if (!object)
-                        return with_name(path, object.error());
-                      return json::value{object.value(), input.GetAllocator()};
-                    });
+  out.put =
+      put_one(out.field,
+              [](json::document& input,
+                 const std::string& path) -> result<json::value> {
+                BC_TRY(content, path == "-" ? read_input() : read_file(path));
+                auto object = json::parse_object(content);
+                if (!object)
+                  return with_name(path, object.error());
+                return json::value{object.value(), input.GetAllocator()};
+              });
   return out;
 }
 

@@ -59,7 +59,7 @@ struct argument {
 /// An object without members.
 [[nodiscard]] argument empty_object(std::string name, std::string field,
                                     std::string help);
-/// A file with a JSON object.
+/// A file with a JSON object; "-": standard input.
 [[nodiscard]] argument object_file(std::string name, std::string field,
                                    std::string help);
 

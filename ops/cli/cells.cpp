@@ -10,26 +10,17 @@ namespace bc::cli {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, tone>, 19> words{{
-    {"joined", tone::good},
-    {"reclaimed", tone::good},
-    {"adopted", tone::good},
-    {"passed", tone::good},
-    {"adopting", tone::attention},
-    {"cordoned", tone::attention},
-    {"pending", tone::attention},
-    {"retired", tone::faint},
-    {"revoked", tone::bad},
-    {"expired", tone::bad},
-    {"failed", tone::bad},
-    {"refused", tone::bad},
-    {"rejected", tone::bad},
-    {"archived", tone::faint},
-    {"deleted", tone::faint},
-    {"not-reached", tone::faint},
-    {"not-checked", tone::faint},
-    {"approved", tone::good},
-    {"tenant-controlled", tone::attention},
+constexpr std::array<std::pair<std::string_view, tone>, 20> words{{
+    {"joined", tone::good},        {"reclaimed", tone::good},
+    {"adopted", tone::good},       {"passed", tone::good},
+    {"adopting", tone::attention}, {"cordoned", tone::attention},
+    {"pending", tone::attention},  {"retired", tone::faint},
+    {"revoked", tone::bad},        {"expired", tone::bad},
+    {"failed", tone::bad},         {"refused", tone::bad},
+    {"rejected", tone::bad},       {"archived", tone::faint},
+    {"deleted", tone::faint},      {"not-reached", tone::faint},
+    {"not-checked", tone::faint},  {"approved", tone::good},
+    {"succeeded", tone::good},     {"tenant-controlled", tone::attention},
 }};
 
 std::string_view colour_of(tone how) {

@@ -21,6 +21,10 @@ void add_gateway(CLI::App& app, context& ctx);
 void add_completion(CLI::App& app, context& ctx);
 /// Adds to the group of the API's credentials.
 void add_bootstrap(CLI::App& app, context& ctx);
+/// Adds to the group of the API's join requests.
+void add_join_requests(CLI::App& app, context& ctx);
+/// Adds to the group of the API's nodes.
+void add_nodes_revoke(CLI::App& app, context& ctx);
 
 /// Adds all of them. A command's options take their values from the
 /// environment when it is the one called, and then behind its flags.

@@ -43,7 +43,8 @@ void add_dev(CLI::App& app, context& ctx) {
   c->add_option("--data", o->data, "Folder for store, keys and credential")
       ->type_name("FILE")
       ->capture_default_str();
-  c->add_option("--sim", o->machines, "Simulated machines that join")
+  c->add_option("--sim", o->machines,
+                "Simulated machines that join, and live while it runs")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   c->add_flag("--once", o->once,

@@ -124,7 +124,7 @@ api_group pools_group() {
             policy()),
         {"pools create --site site_01k5w3c9t8e4m2v6h0a7n1p5qd --name web",
          "pools create --site site_01k5w3c9t8e4m2v6h0a7n1p5qd --name gpu "
-         "--join-attestor tpm --acceptance-check burn-in"}},
+         "--join-attestor tpm --acceptance-check clock"}},
        {"get",
         "Show a pool",
         {pool_id()},

@@ -9,6 +9,7 @@
 #include "ops/cli/event_line.hpp"
 #include "ops/cli/files.hpp"
 #include "ops/dev/deployment.hpp"
+#include "ops/dev/fleet.hpp"
 #include "ops/dev/line_printer.hpp"
 #include "ops/dev/local_gateway.hpp"
 #include "ops/dev/next_steps.hpp"
@@ -157,7 +158,8 @@ result<std::unique_ptr<local_gateway>> start_gateway(
 
 int simulate(const options& o, const paths& files, const deployment& d,
              const std::string& api_url, const daemon::config& machine,
-             std::shared_ptr<std::atomic<bool>> stopping, line_printer& out) {
+             std::shared_ptr<std::atomic<bool>> stopping, fleet* living,
+             line_printer& out) {
   simulation s;
   s.stopping = std::move(stopping);
   s.machines = o.machines;
@@ -169,6 +171,10 @@ int simulate(const options& o, const paths& files, const deployment& d,
   s.caller.credential_file = files.credential();
   s.caller.tenant = d.root_tenant.str();
   s.say = [&out](const std::string& line) { out.say(line); };
+  if (living != nullptr)
+    s.joined = [living](const auto& name, const auto& where, auto hardware) {
+      living->add(name, where, std::move(hardware));
+    };
   return run_simulation(std::move(s));
 }
 
@@ -201,6 +207,7 @@ result<int> run(const options& o) {
   p.root_tenant = d.root_tenant;
   p.source = "better-compute/dev";
   p.certificate_lifetime = o.certificate_lifetime;
+  p.x509pop = true;
   p.on_event = [&out](const events::envelope& e) { print_event(out, e); };
   BC_TRY(plane, serve::control_plane::start(std::move(p)));
   s.plane = std::move(plane);
@@ -220,9 +227,13 @@ result<int> run(const options& o) {
   out.say("Ready: API " + api_url + ", gateway " + gateway_url + "\n");
 
   auto stopping = std::make_shared<std::atomic<bool>>(false);
+  std::optional<fleet> living;
+  if (!o.once && o.machines > 0)
+    living.emplace([&out](const std::string& line) { out.say(line); });
   // Machines join in the background, so that Ctrl-C works meanwhile.
   auto joins = std::async(std::launch::async, [&] {
-    int failed = simulate(o, files, d, api_url, machine, stopping, out);
+    int failed = simulate(o, files, d, api_url, machine, stopping,
+                          living ? &*living : nullptr, out);
     if (o.once)
       serve::stop_signals::end_wait();
     else if (!*stopping)
@@ -233,6 +244,8 @@ result<int> run(const options& o) {
   signals.unblock();
   out.say("Stopping");
   *stopping = true;
+  if (living)
+    living->stop();
   s.stop();
   int failed = joins.get();
   return o.once && failed > 0 ? some_failed : done;

@@ -19,8 +19,9 @@ struct options {
 };
 
 /// The whole control plane in one process on SQLite: API on loopback HTTP,
-/// gateway on loopback TLS 1.3, simulated machines. Returns the exit code when
-/// SIGINT or SIGTERM came, or after the joins with `once`.
+/// gateway on loopback TLS 1.3, simulated machines that live while it runs.
+/// Returns the exit code when SIGINT or SIGTERM came, or after the joins with
+/// `once`.
 [[nodiscard]] result<int> run(const options& o);
 
 }  // namespace bc::dev

@@ -13,6 +13,7 @@
 #include <array>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <sys/stat.h>
 #include <thread>
 #include <vector>
@@ -34,7 +35,9 @@ class made_up_hardware final : public daemon::hardware_source {
   made_up_hardware(std::string name, const hardware_seed& seed)
       : name_(std::move(name)), seed_(seed) {}
 
-  result<pki::hardware_claims> read() override {
+  result<pki::hardware_claims> read() override { return claims(); }
+
+  [[nodiscard]] pki::hardware_claims claims() const {
     auto hex = to_hex(seed_);
     pki::hardware_claims c;
     c.product_uuid = hex.substr(0, 8) + "-" + hex.substr(8, 4) + "-4" +
@@ -104,6 +107,19 @@ result<secret_bytes> token_of(simulation& s, const std::string& name,
   return std::move(token);
 }
 
+// What the machine was installed with on its first day: its pins stay, however
+// the deployment's keys rotate. The rest is today's.
+result<void> keep_pins(daemon::config& machine, const std::string& file) {
+  if (!fs::exists(file))
+    return cli::write_file(file, machine.serving_ca_spki_pin + "\n" +
+                                     machine.join_signing_key_pin + "\n");
+  std::ifstream in{file};
+  if (!std::getline(in, machine.serving_ca_spki_pin) ||
+      !std::getline(in, machine.join_signing_key_pin))
+    return fail(errc::invalid_config, file + " is damaged; remove it");
+  return ok();
+}
+
 // True when the machine is a node now.
 bool join_one(simulation s, int number) {
   auto name = "sim-" + std::to_string(number);
@@ -123,6 +139,10 @@ bool join_one(simulation s, int number) {
   made_up_hardware hardware{name, seed.value()};
   auto machine = s.machine;
   machine.data_dir = folder;
+  if (auto kept = keep_pins(machine, folder + "/pins"); !kept) {
+    s.say(name + ": " + kept.error().message);
+    return false;
+  }
   daemon::join_options options;
   options.wait = [&s](milliseconds time) {
     // In slices, so that a stop need not wait for a back-off to end.
@@ -141,6 +161,11 @@ bool join_one(simulation s, int number) {
   // One line for each machine; a machine alone prints several.
   std::replace(outcome.message.begin(), outcome.message.end(), '\n', ' ');
   s.say(name + ": " + outcome.message);
+  if (outcome.exit_code == daemon::join_exit::joined && s.joined)
+    s.joined(name, machine,
+             [claims = hardware.claims()]() -> result<pki::hardware_claims> {
+               return claims;
+             });
   return outcome.exit_code == daemon::join_exit::joined;
 }
 

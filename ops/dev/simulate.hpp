@@ -2,6 +2,7 @@
 
 #include "daemon/config.hpp"
 #include "ops/cli/context.hpp"
+#include "pki/hardware_key.hpp"
 
 #include <atomic>
 #include <functional>
@@ -18,6 +19,11 @@ struct simulation {
   cli::context caller;     // how tokens are minted: through the API
   std::function<void(const std::string&)> say;
   std::shared_ptr<std::atomic<bool>> stopping;
+  /// A machine is a node now: where it lives, and what its hardware says. From
+  /// several threads.
+  std::function<void(const std::string& name, const daemon::config& machine,
+                     std::function<result<pki::hardware_claims>()> hardware)>
+      joined = {};
 };
 
 /// Lets each machine join as `bcd join` does: real tokens from the API, real

@@ -96,6 +96,9 @@ std::vector<option> options_of(serve_config& c) {
   all.push_back(text("gateway.server_name", c.gateway_server_name,
                      "Name in the gateway's certificate, when it is not the "
                      "URL's host"));
+  all.push_back({"attestors.x509pop", &c.x509pop,
+                 "Whether a node joins again by its own certificate within "
+                 "seven days of its end: true or false"});
   all.push_back({"hardware.placeholder_uuids", &c.hardware_placeholder_uuids,
                  "Product UUIDs that several machines share, and that count "
                  "as placeholders"});

@@ -38,6 +38,9 @@ struct serve_config {
   std::string gateway_url;  // empty: the well-known document names none
   std::string gateway_server_name;
 
+  /// Whether nodes may join again by their expired certificates.
+  bool x509pop = false;
+
   /// Product UUIDs that several machines are known to share.
   std::vector<std::string> hardware_placeholder_uuids;
 

@@ -3,9 +3,13 @@
 #include "actors/runtime.hpp"
 #include "events/gateway_presence.hpp"
 #include "gateway/url.hpp"
-#include "ops/serve/counted_joins.hpp"
+#include "ops/serve/counted_calls.hpp"
 #include "ops/serve/first_start.hpp"
+#include "ops/serve/metrics.hpp"
 #include "ops/serve/monitor.hpp"
+#include "ops/serve/revocation.hpp"
+
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <future>
@@ -17,6 +21,8 @@ namespace {
 
 // How long the actors have to answer a call that any one of them refuses.
 constexpr seconds probe_limit{2};
+// Counting all of a deployment's nodes costs more than a look.
+constexpr seconds census_every{15};
 
 /// The store's clock, which decisions are judged by.
 class store_clock final : public clock {
@@ -51,6 +57,7 @@ class plane final : public control_plane {
     r.source = options_.source;
     r.certificate_lifetime = options_.certificate_lifetime;
     r.shared_uuids = options_.shared_uuids;
+    r.x509pop = options_.x509pop;
     r.worker_threads = options_.workers;
     r.on_event = [this](const events::envelope& e) { on_event(e); };
     BC_TRY(duties,
@@ -58,25 +65,38 @@ class plane final : public control_plane {
     duties_ = std::move(duties);
     BC_TRY(runtime, actors::runtime::start(std::move(r)));
     runtime_ = std::move(runtime);
-    joins_ = std::make_unique<counted_joins>(runtime_->daemons(), counts_);
+    counted_ = std::make_unique<counted_calls>(runtime_->daemons(), joins_,
+                                               renewals_, failures_);
+    api_ = std::make_unique<told_api>(runtime_->api(), failures_);
+    if (options_.keys)
+      revoked_ = std::make_unique<revocation_keeper>(*options_.store.queries,
+                                                     time_, options_.keys);
     monitor_ = std::make_unique<monitor>([this] { return look(); });
     BC_TRYV(watch_expiry());
     return ok();
   }
 
-  actors::daemon_port& daemons() override { return *joins_; }
+  actors::daemon_port& daemons() override { return *counted_; }
   actors::notice_port& notices() override { return runtime_->notices(); }
   void gateway_here(const std::string& gateway, bool here) override {
     runtime_->gateway_here(gateway, here);
   }
-  actors::api_port& api() override { return runtime_->api(); }
+  actors::api_port& api() override { return *api_; }
   std::shared_ptr<gateway::event_feed> feed() override { return feed_; }
 
   gateway::readiness ready() const override {
     return readiness_of(not_ready_because(monitor_->last()));
   }
   std::string metrics() const override {
-    return metrics_text(monitor_->last(), counts_) + expiry_->metrics();
+    return metrics_text({monitor_->last(), joins_, renewals_,
+                         runtime_->measured(), runtime_->queues()}) +
+           expiry_->metrics();
+  }
+  result<std::shared_ptr<const gateway::revocation_list>> revoked(
+      std::string_view authority) const override {
+    if (!revoked_)
+      return fail(errc::not_found, "this server has no keys");
+    return revoked_->find(authority);
   }
 
   void stop(seconds grace) override {
@@ -87,6 +107,8 @@ class plane final : public control_plane {
       feed_->stop();
     if (monitor_)
       monitor_->stop();
+    if (revoked_)
+      revoked_->stop();
     if (runtime_)
       runtime_->stop(grace);
     if (duties_)
@@ -128,7 +150,19 @@ class plane final : public control_plane {
         h.keys_current = current.value();
     duties_->look(h);
     h.actors_answer = actors_answer();
+    h.counted = counted(h);
     return h;
+  }
+
+  // By the monitor's thread alone. An old one stays while the store is away.
+  std::optional<census> counted(const health& h) {
+    const auto now = std::chrono::steady_clock::now();
+    if (h.store_problem.empty() && (!census_ || now >= next_census_)) {
+      if (auto taken = take_census(*options_.store.queries, time_.now()))
+        census_ = std::move(taken).value();
+      next_census_ = now + census_every;
+    }
+    return census_;
   }
 
   // A call without a credential is refused by the first actor it comes to.
@@ -147,12 +181,18 @@ class plane final : public control_plane {
 
   control_plane_options options_;
   store_clock time_;
-  join_counts counts_;
+  call_counts joins_{"admitted"};
+  call_counts renewals_{"renewed"};
+  failure_log failures_{[](const auto& line) { spdlog::error("{}", line); }};
   std::unique_ptr<events::gateway_presence> presence_;
   std::shared_ptr<gateway::event_feed> feed_;
   std::unique_ptr<duties> duties_;
   std::unique_ptr<actors::runtime> runtime_;
-  std::unique_ptr<counted_joins> joins_;
+  std::unique_ptr<counted_calls> counted_;
+  std::unique_ptr<told_api> api_;
+  std::optional<census> census_;
+  std::chrono::steady_clock::time_point next_census_;
+  std::unique_ptr<revocation_keeper> revoked_;
   std::unique_ptr<monitor> monitor_;
   std::unique_ptr<expiry_watch> expiry_;
   std::mutex stopping_;
@@ -189,6 +229,9 @@ result<std::unique_ptr<gateway::http_server>> start_api_listener(
     extras.metrics = [&plane] { return plane.metrics(); };
   extras.events = plane.feed();
   extras.programs = std::move(where.programs);
+  extras.revoked = [&plane](std::string_view authority) {
+    return plane.revoked(authority);
+  };
   return gateway::http_server::start(
       std::move(s), gateway::make_api_handler(plane.api(), std::move(document),
                                               std::move(extras)));

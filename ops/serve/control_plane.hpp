@@ -5,6 +5,7 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "gateway/http_server.hpp"
+#include "gateway/revocation_list.hpp"
 #include "gateway/routes.hpp"
 #include "ops/serve/duties.hpp"
 #include "ops/serve/expiry.hpp"
@@ -16,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bc::serve {
@@ -30,6 +32,7 @@ struct control_plane_options {
   std::string source;
   seconds certificate_lifetime = pki::max_node_lifetime;
   pki::shared_uuids shared_uuids;
+  bool x509pop = false;  // as runtime_options::x509pop
   int workers = 2;
   std::optional<events::kafka::publisher_options> publisher;
   /// Watched beside those of the keys.
@@ -65,6 +68,9 @@ class control_plane {
   [[nodiscard]] virtual actors::api_port& api() = 0;
   [[nodiscard]] virtual gateway::readiness ready() const = 0;
   [[nodiscard]] virtual std::string metrics() const = 0;
+  /// As gateway::find_revocation_list.
+  [[nodiscard]] virtual result<std::shared_ptr<const gateway::revocation_list>>
+  revoked(std::string_view authority) const = 0;
   /// Wakes event streams; also ends them in stop().
   [[nodiscard]] virtual std::shared_ptr<gateway::event_feed> feed() = 0;
   /// After the listeners: answers or refuses what is in flight, gives the

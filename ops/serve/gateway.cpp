@@ -4,6 +4,7 @@
 #include "ops/serve/control_plane.hpp"
 #include "ops/serve/expiry.hpp"
 #include "ops/serve/identity.hpp"
+#include "ops/serve/metrics.hpp"
 #include "ops/serve/process.hpp"
 #include "ops/serve/serve.hpp"
 
@@ -68,15 +69,14 @@ result<gateway::gateway_options> options_from(const gateway_config& c) {
 }
 
 std::string metrics_of(const gateway::gateway_node& node,
-                       const expiry_watch& expiry) {
-  return "# HELP better_compute_gateway_api_up 1 when an API process answers\n"
-         "# TYPE better_compute_gateway_api_up gauge\n"
-         "better_compute_gateway_api_up " +
-         std::string{node.has_healthy_api() ? "1" : "0"} +
-         "\n# HELP better_compute_gateway_sessions Nodes connected here\n"
-         "# TYPE better_compute_gateway_sessions gauge\n"
-         "better_compute_gateway_sessions " +
-         std::to_string(node.sessions()) + "\n" + expiry.metrics();
+                       std::size_t api_processes, const expiry_watch& expiry) {
+  gateway_figures f;
+  f.api_processes = api_processes;
+  f.healthy_apis = node.healthy_apis();
+  f.watched = node.is_watched();
+  f.sessions = node.sessions();
+  f.in_flight = node.in_flight();
+  return metrics_text(f) + expiry.metrics();
 }
 
 // All were read once: a file made anew counts from the next start.
@@ -113,7 +113,9 @@ result<int> run(const gateway_config& c) {
     BC_TRY(listener, start_probe_listener(
                          c.metrics.address, c.metrics.port,
                          [&seen] { return ready(seen); },
-                         [&] { return metrics_of(seen, expiry); }));
+                         [&, apis = c.api_addresses.size()] {
+                           return metrics_of(seen, apis, expiry);
+                         }));
     probes = std::move(listener);
     line += ", metrics http://" +
             gateway::authority_of(c.metrics.address, probes->port());

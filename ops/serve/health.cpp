@@ -1,10 +1,7 @@
 #include "ops/serve/health.hpp"
 
 #include "base/json.hpp"
-#include "ops/version.hpp"
 #include "pki/digest.hpp"
-
-#include <array>
 
 namespace bc::serve {
 
@@ -12,64 +9,6 @@ namespace {
 
 // How far the read models may be behind before lists are of no use.
 constexpr std::uint64_t most_projection_lag = 100'000;
-
-struct outcome {
-  int status;
-  std::string_view name;
-};
-constexpr std::array<outcome, 6> outcomes = {{{200, "admitted"},
-                                              {202, "deferred"},
-                                              {400, "invalid"},
-                                              {403, "refused"},
-                                              {409, "conflict"},
-                                              {0, "failed"}}};
-
-std::uint64_t behind(std::uint64_t position, std::uint64_t head) {
-  return head > position ? head - position : 0;
-}
-
-class metrics {
- public:
-  void gauge(std::string_view name, std::string_view help,
-             std::uint64_t value) {
-    head(name, help, "gauge");
-    line(name, "", value);
-  }
-
-  void head(std::string_view name, std::string_view help,
-            std::string_view kind) {
-    out_.append("# HELP ").append(name).append(" ").append(help);
-    out_.append("\n# TYPE ").append(name).append(" ").append(kind);
-    out_.append("\n");
-  }
-
-  void line(std::string_view name, std::string_view labels,
-            std::uint64_t value) {
-    out_.append(name).append(labels).append(" ");
-    out_.append(std::to_string(value)).append("\n");
-  }
-
-  [[nodiscard]] std::string take() { return std::move(out_); }
-
- private:
-  std::string out_;
-};
-
-// The numbers are the lease holder's to know; elsewhere they would be stale.
-void add_publisher(metrics& m, const publisher_health& p) {
-  m.head("better_compute_publisher_state", "What the publisher does", "gauge");
-  m.line("better_compute_publisher_state", "{state=\"" + p.state + "\"}", 1);
-  if (!p.published_here)
-    return;
-  m.gauge("better_compute_publisher_position",
-          "Everything up to this event is in Kafka", p.position);
-  m.gauge("better_compute_publisher_lag_events", "Events not yet in Kafka",
-          p.lag_events);
-  m.gauge("better_compute_publisher_lag_seconds",
-          "Age of the first event that is not in Kafka", p.lag_seconds);
-  m.gauge("better_compute_publisher_parked_events",
-          "Events too large for Kafka, since the start", p.parked);
-}
 
 gateway::http_response json_answer(int status, std::string body) {
   gateway::http_response out;
@@ -87,17 +26,9 @@ gateway::http_response error_answer(int status, errc code,
 
 }  // namespace
 
-void join_counts::count(int http_status) {
-  std::size_t at = 0;
-  while (at + 1 < outcomes.size() && outcomes[at].status != http_status)
-    ++at;
-  counts_[at].fetch_add(1, std::memory_order_relaxed);
-}
-
-void join_counts::each(
-    const std::function<void(std::string_view, std::uint64_t)>& f) const {
-  for (std::size_t i = 0; i < outcomes.size(); ++i)
-    f(outcomes[i].name, counts_[i].load(std::memory_order_relaxed));
+// What is read after the head may be beyond it.
+std::uint64_t events_behind(const health& h) {
+  return h.head > h.projected ? h.head - h.projected : 0;
 }
 
 std::string not_ready_because(const health& h) {
@@ -107,41 +38,9 @@ std::string not_ready_because(const health& h) {
     return "store: it did not answer in time";
   if (!h.actors_answer)
     return "actors: they did not answer in time";
-  if (auto lag = behind(h.projected, h.head); lag > most_projection_lag)
+  if (auto lag = events_behind(h); lag > most_projection_lag)
     return "projections: " + std::to_string(lag) + " events behind";
   return {};
-}
-
-std::string metrics_text(const health& h, const join_counts& j) {
-  metrics m;
-  m.head("better_compute_build_info", "The running version", "gauge");
-  m.line("better_compute_build_info",
-         "{version=\"" + std::string{version} + "\"}", 1);
-  m.gauge("better_compute_ready", "1 when the server takes requests",
-          not_ready_because(h).empty() ? 1 : 0);
-  m.gauge("better_compute_store_up", "1 when the store answers",
-          h.fresh && h.store_problem.empty() ? 1 : 0);
-  m.gauge("better_compute_journal_head_position", "Last event of the journal",
-          h.head);
-  m.gauge("better_compute_projection_position", "Last event in the read models",
-          h.projected);
-  m.gauge("better_compute_projection_lag_events",
-          "Events not yet in the read models", behind(h.projected, h.head));
-  m.gauge("better_compute_parked_streams",
-          "Streams the projector gave up on: look at them", h.parked_streams);
-  m.gauge("better_compute_keys_current",
-          "0 when the keys were rotated since this process started",
-          h.keys_current ? 1 : 0);
-  m.gauge("better_compute_lease_held",
-          "1 for the process that does the background duties", h.epoch ? 1 : 0);
-  if (h.publisher)
-    add_publisher(m, *h.publisher);
-  m.head("better_compute_joins_total", "Joins by how they ended", "counter");
-  j.each([&](std::string_view name, std::uint64_t count) {
-    m.line("better_compute_joins_total",
-           "{outcome=\"" + std::string{name} + "\"}", count);
-  });
-  return m.take();
 }
 
 gateway::readiness readiness_of(const std::string& why_not) {

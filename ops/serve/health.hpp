@@ -2,9 +2,8 @@
 
 #include "base/clock.hpp"
 #include "gateway/routes.hpp"
+#include "ops/serve/census.hpp"
 
-#include <array>
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -35,26 +34,15 @@ struct health {
   std::uint64_t parked_streams = 0;
   std::optional<std::uint64_t> epoch;  // while this process holds the lease
   std::optional<publisher_health> publisher;
+  std::optional<census> counted;  // at most some seconds older
 };
 
-/// Joins by how they ended, since the start. Any thread.
-class join_counts {
- public:
-  void count(int http_status);
-  /// "admitted", "deferred", … and their counts.
-  void each(
-      const std::function<void(std::string_view, std::uint64_t)>& f) const;
-
- private:
-  std::array<std::atomic<std::uint64_t>, 6> counts_{};
-};
+/// Events that are not in the read models.
+[[nodiscard]] std::uint64_t events_behind(const health& h);
 
 /// Why the server must get no requests now, or nothing. Kafka is no reason:
 /// joins go on without it, and its lag is a metric (case 151).
 [[nodiscard]] std::string not_ready_because(const health& h);
-
-/// Prometheus text.
-[[nodiscard]] std::string metrics_text(const health& h, const join_counts& j);
 
 /// What /readyz answers.
 [[nodiscard]] gateway::readiness readiness_of(const std::string& why_not);

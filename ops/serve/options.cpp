@@ -85,6 +85,12 @@ struct text_reader {
       return "must be a whole number";
     return put_number(*to, o, number);
   }
+  verdict operator()(bool* to) const {
+    if (text != "true" && text != "false")
+      return "must be true or false";
+    *to = text == "true";
+    return std::nullopt;
+  }
   verdict operator()(seconds* to) const { return put_duration(*to, o, text); }
   verdict operator()(std::vector<std::string>* to) const {
     return put_list(*to, split(text));
@@ -129,6 +135,13 @@ struct toml_reader {
     const auto* number = node.as_integer();
     return number == nullptr ? "must be a whole number"
                              : put_number(*to, o, number->get());
+  }
+  verdict operator()(bool* to) const {
+    const auto* flag = node.as_boolean();
+    if (flag == nullptr)
+      return "must be true or false";
+    *to = flag->get();
+    return std::nullopt;
   }
   verdict operator()(seconds* to) const {
     const auto* text = node.as_string();

@@ -19,7 +19,7 @@ namespace bc::serve {
 /// One setting and where its value goes; what it points to holds the default.
 struct option {
   using target =
-      std::variant<std::string*, std::int64_t*, seconds*,
+      std::variant<std::string*, std::int64_t*, bool*, seconds*,
                    std::vector<std::string>*,
                    std::map<std::string, std::string>*>;  // map: file alone
 

@@ -59,6 +59,7 @@ result<control_plane_options> open_deployment(const serve_config& c,
   o.certificate_lifetime = c.certificate_lifetime;
   BC_TRY(shared, pki::shared_uuids::parse(c.hardware_placeholder_uuids));
   o.shared_uuids = std::move(shared);
+  o.x509pop = c.x509pop;
   o.workers = static_cast<int>(c.workers);
   return o;
 }

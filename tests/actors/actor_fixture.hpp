@@ -23,25 +23,15 @@
 
 namespace bc::test {
 
-inline caf::actor_system_config& for_testing(caf::actor_system_config& c) {
-  c.set("scheduler.policy", caf::atom("testing"));
-  return c;
-}
+caf::actor_system_config& for_testing(caf::actor_system_config& c);
 
 /// Actors on a scheduler that runs when told to, with virtual time, over a
 /// journal in memory.
 class actor_fixture {
  public:
-  actor_fixture() { disarm_all(); }
+  actor_fixture();
 
-  ~actor_fixture() {
-    disarm_all();
-    for (auto& end : ends_)
-      end();
-    run();
-    sched.trigger_timeouts();
-    run();
-  }
+  ~actor_fixture();
 
   /// Ended with the fixture, so that the actor system can be.
   template <class Actor>
@@ -52,13 +42,9 @@ class actor_fixture {
     return actor;
   }
 
-  void run() { sched.run(); }
+  void run();
 
-  void advance(milliseconds by) {
-    time.advance(by);
-    sched.advance_time(by);
-    run();
-  }
+  void advance(milliseconds by);
 
   /// Asks, lets everything run, and answers what came back.
   template <class T, class Actor, class Request>
@@ -72,36 +58,12 @@ class actor_fixture {
     return std::move(*got);
   }
 
-  result<events::append_outcome> append(events::batch b) {
-    return ask<events::append_outcome>(
-        writer, actors::append_batch{std::move(b), nullptr});
-  }
+  result<events::append_outcome> append(events::batch b);
 
   /// A writer, readers and a registry as the runtime has them.
-  void start(std::size_t max_live = 100, std::size_t page = 1000) {
-    writer = new_writer();
-    actors::registry_options o;
-    auto reader = own(actors::spawn_journal_reader(
-        system, {&journal, queries, actors::threading::shared}));
-    o.readers = {reader};
-    o.streams = {writer, reader, &time, page};
-    o.max_live = max_live;
-    o.shared = o.streams.shared = journal.is_shared();
-    registry = own(actors::spawn_registry(system, std::move(o)));
-    caf::anon_send(writer,
-                   actors::publish_to<actors::registry_actor>{registry});
-    run();
-  }
+  void start(std::size_t max_live = 100, std::size_t page = 1000);
 
-  actors::writer_actor new_writer() {
-    actors::writer_options o;
-    o.journal = &journal;
-    o.on_event = [this](const events::envelope& e) { published.push_back(e); };
-    o.commit.lookup_pause = milliseconds{0};
-    o.poll_every = poll_every;
-    o.thread = actors::threading::shared;
-    return own(actors::spawn_journal_writer(system, std::move(o)));
-  }
+  actors::writer_actor new_writer();
 
   manual_clock time{from_millis(1'790'000'000'000)};
   std::unique_ptr<events::journal> store = events::make_memory_journal(time);

@@ -1,4 +1,5 @@
 #include "tests/actors/api_world.hpp"
+#include "tests/actors/waiting_machines.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -32,6 +33,14 @@ std::vector<method_case> tenant_methods(api_world& w) {
   auto ended_site = w.add_site(w.acme);
   auto ended_pool = w.add_pool(w.acme, w.site);
   fields of_node{{"tenantId", tenant}, {"nodeId", json_string(node)}};
+  auto request = [&](const std::string& machine) {
+    auto id = test::id_of(test::defer_now(
+        w.streams, test::order_of(w.acme, w.site, machine, w.random.hex())));
+    return fields{{"tenantId", tenant},
+                  {"poolId", pool},
+                  {"requestId", json_string(id.str())}};
+  };
+  auto to_approve = request("to-approve"), to_reject = request("to-reject");
   return {
       {"sites.create",
        "compute:sites:create",
@@ -113,6 +122,13 @@ std::vector<method_case> tenant_methods(api_world& w) {
        {{"tenantId", tenant},
         {"poolId", pool},
         {"tokenId", json_string(token.id.str())}}},
+      {"joinRequests.list",
+       "compute:join-tokens:read",
+       on_pool,
+       {{"tenantId", tenant}, {"poolId", pool}}},
+      {"joinRequests.approve", "compute:join-tokens:create", on_pool,
+       to_approve},
+      {"joinRequests.reject", "compute:join-tokens:create", on_pool, to_reject},
       {"nodes.list",
        "compute:nodes:read",
        "compute-node/*",
@@ -122,6 +138,10 @@ std::vector<method_case> tenant_methods(api_world& w) {
       {"nodes.cordon", "compute:nodes:cordon", on_node, of_node},
       {"nodes.revokeIdentity", "compute:nodes:revoke-identity", on_node,
        of_node},
+      {"nodes.revokeByToken",
+       "compute:nodes:revoke-identity",
+       "compute-node/*",
+       {{"tenantId", tenant}, {"tokenId", json_string(token.id.str())}}},
       {"nodes.delete", "compute:nodes:delete",
        "compute-node/" + cordoned.id.str(),
        with(of_node, "nodeId", json_string(cordoned.id.str()))},

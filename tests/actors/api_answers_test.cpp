@@ -2,7 +2,9 @@
 // test does the same with each of its calls (api_world::raw).
 
 #include "actors/api/method_table.hpp"
+#include "tests/actors/answer_schema.hpp"
 #include "tests/actors/api_world.hpp"
+#include "tests/actors/waiting_machines.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -139,12 +141,33 @@ TEST_CASE("api answers: every method, as it answers") {
   good(w.acme_key, "joinTokens.revoke",
        with(in_pool, "tokenId", json_string(token.at("/id"))));
   good(w.acme_key, "joinTokens.list", with(in_pool, "includeInactive", "true"));
+  for (const std::string decision : {"approve", "reject"}) {
+    auto waiting = test::id_of(test::defer_now(
+        w.streams, test::order_of(w.acme, w.site, decision, w.random.hex())));
+    good(w.acme_key, "joinRequests." + decision,
+         with(in_pool, "requestId", json_string(waiting.str())));
+  }
+  good(w.acme_key, "joinRequests.list", with(in_pool, "state", "\"all\""));
   good(w.acme_key, "nodes.list", own);
   auto of_node = with(own, "nodeId", json_string(node));
   good(w.acme_key, "nodes.get", of_node);
   good(w.acme_key, "nodes.adopt", of_node);
   good(w.acme_key, "nodes.cordon", of_node);
   good(w.acme_key, "nodes.revokeIdentity", of_node);
+  auto enqueued = good(
+      w.acme_key, "commands.enqueue",
+      with(with(of_node, "kind", "\"ping\""), "idempotencyKey", "\"p-1\""));
+  good(w.acme_key, "commands.list", of_node);
+  good(w.acme_key, "commands.get",
+       with(of_node, "commandId", json_string(enqueued.at("/id"))));
+  const auto crowd = w.add_token(w.acme, w.pool, w.site, 3);
+  w.join(crowd);
+  w.join(crowd);
+  auto of_token = with(own, "tokenId", json_string(crowd.id.str()));
+  for (const char* dry_run : {"true", "false", "false"})
+    CHECK(good(w.acme_key, "nodes.revokeByToken",
+               with(with(of_token, "dryRun", dry_run), "limit", "1"))
+              .items() == 1);
   good(w.acme_key, "nodes.delete", of_node);
   good(w.acme_key, "audit.list", own);
   good(w.acme_key, "events.list", own);

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <regex>
 #include <string>
 #include <vector>
 

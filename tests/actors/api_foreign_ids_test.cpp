@@ -1,6 +1,7 @@
 // What another tenant owns looks like what does not exist (case 148), also as
 // a cursor (case 146).
 #include "tests/actors/api_world.hpp"
+#include "tests/actors/waiting_machines.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -31,9 +32,16 @@ TEST_CASE("api foreign ids: real or invented, one answer (case 148)") {
   fields mint{{"ttlSeconds", "60"}, {"idempotencyKey", "\"k\""}};
   fields in_pool{{"poolId", json_string(w.pool.str())}};
   fields on_site{{"siteId", json_string(w.site.str())}};
+  auto waiting =
+      test::id_of(
+          test::defer_now(w.streams, test::order_of(w.other, w.other_site, "m",
+                                                    test::csr_of('a'))))
+          .str();
   auto site = w.other_site.str(), pool = w.other_pool.str();
   auto no_site = "site_" + zeros, no_pool = "pool_" + zeros;
   auto no_token = "jt_" + many, no_node = "node_" + zeros;
+  auto no_request = "jreq_" + zeros;
+  fields of_request{{"requestId", json_string(waiting)}};
   for (const auto& r : std::vector<row>{
            {"sites.get", "siteId", {site}, no_site, {}},
            {"sites.update",
@@ -59,11 +67,20 @@ TEST_CASE("api foreign ids: real or invented, one answer (case 148)") {
             no_site,
             mint},
            {"siteTokens.revoke", "tokenId", {token, agents}, no_token, on_site},
+           {"joinRequests.list", "poolId", {pool}, no_pool, {}},
+           {"joinRequests.approve", "poolId", {pool}, no_pool, of_request},
+           {"joinRequests.approve",
+            "requestId",
+            {waiting},
+            no_request,
+            in_pool},
+           {"joinRequests.reject", "requestId", {waiting}, no_request, in_pool},
            {"nodes.get", "nodeId", {node}, no_node, {}},
            {"nodes.adopt", "nodeId", {node}, no_node, {}},
            {"nodes.cordon", "nodeId", {node}, no_node, {}},
            {"nodes.delete", "nodeId", {node}, no_node, {}},
-           {"nodes.revokeIdentity", "nodeId", {node}, no_node, {}}}) {
+           {"nodes.revokeIdentity", "nodeId", {node}, no_node, {}},
+           {"nodes.revokeByToken", "tokenId", {token, agents}, no_token, {}}}) {
     auto input = own;
     input.insert(r.more.begin(), r.more.end());
     auto before = w.position();

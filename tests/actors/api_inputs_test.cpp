@@ -1,8 +1,10 @@
 #include "schema/embedded.hpp"
 #include "tests/actors/api_world.hpp"
+#include "tests/actors/waiting_machines.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -55,8 +57,10 @@ std::vector<row> rows_for(const std::string& field) {
             {field, "\"a*\"", path},   {field, "\"\"", path},
             {field, text_of(128), ""}, {field, "\"rack:b7.u_12\"", ""}};
   if (field == "siteId" || field == "nodeId" || field == "tokenId" ||
-      field == "credentialId") {
+      field == "credentialId" || field == "requestId" || field == "commandId") {
     auto prefix = field == "tokenId"        ? std::string{"jt_"}
+                  : field == "requestId"    ? std::string{"jreq_"}
+                  : field == "commandId"    ? std::string{"cmd_"}
                   : field == "credentialId" ? std::string{"bck_"}
                   : field == "siteId"       ? std::string{"site_"}
                                             : std::string{"node_"};
@@ -191,6 +195,48 @@ TEST_CASE("api inputs: fields that every list, get and create share") {
               {"tokenId", json_string(made.at("/id"))}},
              {"tenantId", "poolId", "tokenId"},
              {"tenantId", "poolId", "tokenId"});
+  try_common(w, key, "joinRequests.list",
+             {{"tenantId", tenant}, {"poolId", pool}},
+             {"tenantId", "poolId", "limit"}, {"tenantId", "poolId"});
+  for (const std::string decision : {"approve", "reject"}) {
+    auto waiting = test::id_of(test::defer_now(
+        w.streams, test::order_of(w.acme, w.site, decision, w.random.hex())));
+    fields of_request{{"tenantId", tenant},
+                      {"poolId", pool},
+                      {"requestId", json_string(waiting.str())}};
+    try_common(w, key, "joinRequests." + decision, of_request,
+               {"tenantId", "poolId", "requestId"},
+               {"tenantId", "poolId", "requestId"});
+    if (decision == "reject")
+      continue;
+    const auto csr = std::string(64, 'a');
+    try_rows(w, key, "joinRequests.approve", of_request,
+             {{"ttlSeconds", "59", "/ttlSeconds"},
+              {"ttlSeconds", "86401", "/ttlSeconds"},
+              {"ttlSeconds", "900.0", "/ttlSeconds"},
+              {"ttlSeconds", "\"900\"", "/ttlSeconds"},
+              {"ttlSeconds", "null", "/ttlSeconds"},
+              {"ttlSeconds", "60", ""},
+              {"ttlSeconds", "86400", ""},
+              {"csrSha256", "7", "/csrSha256"},
+              {"csrSha256", "\"\"", "/csrSha256"},
+              {"csrSha256", json_string(csr + "a"), "/csrSha256"},
+              {"csrSha256", json_string(std::string(64, 'A')), "/csrSha256"},
+              {"csrSha256", json_string(csr), ""}});
+  }
+  for (const auto& [state, at] :
+       std::map<std::string, std::string>{{"\"pending\"", ""},
+                                          {"\"approved\"", ""},
+                                          {"\"rejected\"", ""},
+                                          {"\"expired\"", ""},
+                                          {"\"consumed\"", ""},
+                                          {"\"all\"", ""},
+                                          {"\"Pending\"", "/state"},
+                                          {"\"\"", "/state"},
+                                          {"null", "/state"},
+                                          {"[\"all\"]", "/state"}})
+    try_rows(w, key, "joinRequests.list",
+             {{"tenantId", tenant}, {"poolId", pool}}, {{"state", state, at}});
   try_common(w, key, "nodes.list", {{"tenantId", tenant}},
              {"tenantId", "poolId", "limit"}, {"tenantId"});
   try_common(w, key, "nodes.get",
@@ -200,6 +246,28 @@ TEST_CASE("api inputs: fields that every list, get and create share") {
     try_common(w, key, "nodes." + change,
                {{"tenantId", tenant}, {"nodeId", json_string(node)}},
                {"tenantId", "nodeId"}, {"tenantId", "nodeId"});
+  try_common(
+      w, key, "nodes.revokeByToken",
+      {{"tenantId", tenant},
+       {"tokenId", json_string(w.add_token(w.acme, w.pool, w.site).id.str())}},
+      {"tenantId", "tokenId", "limit"}, {"tenantId", "tokenId"});
+  const fields ping{{"tenantId", tenant},
+                    {"nodeId", json_string(node)},
+                    {"kind", "\"ping\""},
+                    {"idempotencyKey", "\"p\""}};
+  try_common(w, key, "commands.enqueue", ping, {"tenantId", "nodeId"},
+             {"tenantId", "nodeId", "kind", "idempotencyKey"});
+  try_common(w, key, "commands.list",
+             {{"tenantId", tenant}, {"nodeId", json_string(node)}},
+             {"tenantId", "nodeId", "limit"}, {"tenantId", "nodeId"});
+  auto of_command =
+      with(ping, "commandId",
+           json_string(w.call(key, "commands.enqueue", ping).at("/id")));
+  of_command.erase("kind");
+  of_command.erase("idempotencyKey");
+  try_common(w, key, "commands.get", of_command,
+             {"tenantId", "nodeId", "commandId"},
+             {"tenantId", "nodeId", "commandId"});
   try_common(w, key, "nodes.cordon",
              {{"tenantId", tenant}, {"nodeId", json_string(node)}}, {}, {});
   try_common(w, key, "nodes.delete",
@@ -230,17 +298,18 @@ TEST_CASE("api inputs: cursors are ids of their own kind") {
                         {"sites.list", "site_"},
                         {"pools.list", "pool_"},
                         {"nodes.list", "node_"},
-                        {"joinTokens.list", "jt_"}}) {
+                        {"joinTokens.list", "jt_"},
+                        {"joinRequests.list", "jreq_"}}) {
     auto key = l.prefix == "ten_" ? w.root_key : w.acme_key;
     fields good{{"tenantId", json_string(l.prefix == "ten_" ? w.root.str()
                                                             : w.acme.str())}};
-    if (l.prefix == "jt_")
+    if (l.prefix == "jt_" || l.prefix == "jreq_")
       good["poolId"] = json_string(w.pool.str());
     try_rows(
         w, key, l.method, good,
         {{"cursor", "1", "/cursor"},
          {"cursor", "\"\"", "/cursor"},
-         {"cursor", json_string("jreq_" + zeros), "/cursor"},
+         {"cursor", json_string("bck_" + zeros), "/cursor"},
          {"cursor", json_string(l.prefix + "i" + zeros), "/cursor"},
          {"cursor", json_string(l.prefix + std::string(61, '0')), "/cursor"},
          {"cursor", json_string(l.prefix + zeros), ""}});
@@ -266,6 +335,52 @@ TEST_CASE("api inputs: cursors are ids of their own kind") {
             {"type", "\"no.such\"", "/type"},
             {"type", "\"security.join-token.redeemed\"", "/type"},
             {"type", "\"node.joined\"", ""}});
+}
+
+TEST_CASE("api inputs: commands.enqueue to the letter") {
+  api_world w;
+  auto node = w.join(w.add_token(w.acme, w.pool, w.site)).id.str();
+  const auto payload = [](std::size_t size) {
+    const std::string frame = "{\"a\":\"\"}";
+    return "{\"a\":\"" + std::string(size - frame.size(), 'x') + "\"}";
+  };
+  std::vector<row> rows = {{"ttlSeconds", "59", "/ttlSeconds"},
+                           {"ttlSeconds", "86401", "/ttlSeconds"},
+                           {"ttlSeconds", "60.0", "/ttlSeconds"},
+                           {"payload", "[]", "/payload"},
+                           {"payload", "\"{}\"", "/payload"},
+                           {"payload", "null", "/payload"},
+                           {"payload", payload(16 * 1024 + 1), "/payload"},
+                           {"kind", text_of(65), "/kind"},
+                           {"idempotencyKey", "\"\"", "/idempotencyKey"},
+                           {"idempotencyKey", text_of(129), "/idempotencyKey"},
+                           {"idempotencyKey", "\"a b\"", "/idempotencyKey"}};
+  for (auto bad :
+       {"", "Ping", "a..b", ".a", "a.", "a_b", "a.*", "-a", "a b", "\xc3\xa9"})
+    rows.push_back({"kind", json_string(bad), "/kind"});
+  const fields good{{"tenantId", json_string(w.acme.str())},
+                    {"nodeId", json_string(node)},
+                    {"kind", "\"ping\""},
+                    {"idempotencyKey", "\"k\""}};
+  try_rows(w, w.acme_key, "commands.enqueue", good, rows);
+  try_rows(w, w.acme_key, "commands.enqueue",
+           with(good, "kind", "\"acceptance.run\""),
+           {{"payload", R"({"checks":[]})", "/payload"}});
+  // Its certificate may not let them all in.
+  int key = 0;
+  for (const auto& [field, raw] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"ttlSeconds", "60"},
+           {"ttlSeconds", "86400"},
+           {"payload", payload(16 * 1024)},
+           {"kind", "\"a-b.c\""},
+           {"kind", text_of(64)}}) {
+    auto got = w.call(w.acme_key, "commands.enqueue",
+                      with(with(good, field, raw), "idempotencyKey",
+                           json_string("k-" + std::to_string(++key))));
+    INFO(field << got.text);
+    CHECK(got.code() != "INVALID_INPUT");
+  }
 }
 
 TEST_CASE(

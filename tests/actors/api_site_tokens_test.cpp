@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>

@@ -30,11 +30,7 @@ namespace bc::test {
 
 inline const time_point start_of_time = from_millis(1'790'000'000'000);
 
-inline std::shared_ptr<const pki::key_bundle> test_keys() {
-  static const auto keys = std::make_shared<const pki::key_bundle>(
-      pki::make_bundle("compute.example.test", start_of_time).value());
-  return keys;
-}
+std::shared_ptr<const pki::key_bundle> test_keys();
 
 /// One machine with its key, request and hardware.
 struct machine {
@@ -42,28 +38,17 @@ struct machine {
   bytes csr = pki::build_csr(key);
   wire::claims claims;
 
-  [[nodiscard]] pki::sha256_digest csr_sha256() const {
-    return pki::sha256(csr);
-  }
+  [[nodiscard]] pki::sha256_digest csr_sha256() const;
 };
 
 /// The nth machine: two independent identifiers that nobody else has.
-inline machine make_machine(int n) {
-  auto digits = std::to_string(1'000'000 + n).substr(1);
-  machine out;
-  out.claims.product_uuid = "4f1c3a52-9b7d-4e60-8a21-d0c5b7" + digits;
-  out.claims.product_serial = "SN-77" + digits + "K";
-  out.claims.hostname = "rack-" + digits;
-  return out;
-}
+machine make_machine(int n);
 
 /// A token as it is minted, and the text a machine presents.
 struct minted {
   events::join_token::created token;
   std::string secret;
-  [[nodiscard]] std::string text() const {
-    return "bcjt_" + token.id.str() + "." + secret;
-  }
+  [[nodiscard]] std::string text() const;
 };
 
 struct tried {
@@ -79,15 +64,8 @@ using open_journal =
 /// them.
 class join_world {
  public:
-  explicit join_world(const open_journal& open = nullptr)
-      : journal(open ? open(time) : store.open()) {
-    root = new_tenant("root", true);
-    owner = new_tenant("acme", false);
-    site = new_site();
-    pool = new_pool(owner, site, events::pool::agent::bcd);
-    disarm_all();
-  }
-  ~join_world() { disarm_all(); }
+  explicit join_world(const open_journal& open = nullptr);
+  ~join_world();
 
   template <class Event>
   void append(const std::string& stream, const Event& event,
@@ -101,88 +79,26 @@ class join_world {
     REQUIRE(std::holds_alternative<events::appended>(outcome.value().front()));
   }
 
-  tenant_id new_tenant(const std::string& name, bool is_root) {
-    auto id = pki::mint<tenant_id>(time.now());
-    append<events::tenant::event>(
-        events::stream_of(id),
-        events::tenant::created{id, name, is_root, time.now()}, id);
-    return id;
-  }
-  site_id new_site() { return new_site(owner, events::site::kind::custom); }
-  site_id new_site(const tenant_id& of, events::site::kind kind) {
-    auto id = pki::mint<site_id>(time.now());
-    append<events::site::event>(
-        events::stream_of(id),
-        events::site::created{id, of, id.str(), kind, time.now(), {}}, of);
-    return id;
-  }
-  void delete_site(const site_id& id) {
-    append<events::site::event>(
-        events::stream_of(id),
-        events::site::deleted{id, time.now(), owner, id.str()}, owner);
-  }
+  tenant_id new_tenant(const std::string& name, bool is_root);
+  site_id new_site();
+  site_id new_site(const tenant_id& of, events::site::kind kind);
+  void delete_site(const site_id& id);
   pool_id new_pool(const tenant_id& tenant, const site_id& where,
                    events::pool::agent agent,
-                   const events::pool::policy& rules = {}) {
-    auto id = pki::mint<pool_id>(time.now());
-    append<events::pool::event>(
-        events::stream_of(id),
-        events::pool::created{id, tenant, where, id.str(), agent, time.now(),
-                              rules},
-        tenant);
-    return id;
-  }
-  void archive(const pool_id& id) {
-    append<events::pool::event>(
-        events::stream_of(id),
-        events::pool::archived{id, time.now(), owner, id.str()}, owner);
-  }
+                   const events::pool::policy& rules = {});
+  void archive(const pool_id& id);
 
   /// A token of the pool: one use, an hour. `change` sees it before it is
   /// written.
   minted mint_token(
-      const std::function<void(events::join_token::created&)>& change = {}) {
-    minted out;
-    out.secret = to_base64url(pki::random_bytes(32));
-    auto& t = out.token;
-    t.id = pki::mint<join_token_id>(time.now());
-    t.tenant = owner;
-    t.pool = pool;
-    t.site = site;
-    t.created_at = time.now();
-    t.expires_at = time.now() + seconds{3600};
-    t.secret_sha256 = to_hex(
-        events::join_token::secret_digest(secret_bytes{as_bytes(out.secret)}));
-    if (change)
-      change(t);
-    append<events::join_token::event>(events::stream_of(t.id), t, t.tenant);
-    return out;
-  }
-  void revoke(const minted& m) {
-    append<events::join_token::event>(
-        events::stream_of(m.token.id),
-        events::join_token::revoked{m.token.id, m.token.pool, time.now()},
-        m.token.tenant);
-  }
-  void use_up(const minted& m) {
-    for (std::int64_t i = 0; i < m.token.max_uses; ++i)
-      append<events::join_token::event>(
-          events::stream_of(m.token.id),
-          events::join_token::redeemed{
-              m.token.id, pki::mint<node_id>(time.now()), std::string(64, 'a')},
-          m.token.tenant);
-  }
+      const std::function<void(events::join_token::created&)>& change = {});
+  void revoke(const minted& m);
+  void use_up(const minted& m);
 
   /// A token by which a known machine of the pool may take its node back.
-  minted mint_reclaim_token() {
-    return mint_token([](auto& t) { t.allow_reclaim = true; });
-  }
+  minted mint_reclaim_token();
 
-  [[nodiscard]] events::node::state node(const node_id& id) const {
-    events::node::state out;
-    ledger->node(id, [&](auto state) { out = *state.value(); });
-    return out;
-  }
+  [[nodiscard]] events::node::state node(const node_id& id) const;
   /// What the command makes of the node, as its actor or an operator would.
   template <class Command>
   void command(const node_id& id, const Command& c) {
@@ -193,77 +109,24 @@ class join_world {
       append<events::node::event>(events::stream_of(id), e, state.node->tenant);
   }
   /// As nodes.delete: cordoned first.
-  void retire(const node_id& id) {
-    command(id, events::node::cordon{time.now(), ""});
-    command(id, events::node::retire{time.now(), ""});
-  }
+  void retire(const node_id& id);
 
   [[nodiscard]] std::string seal(std::string_view token,
-                                 const machine& m) const {
-    return pki::seal_token(keys->join_encryption.pub(), token, m.csr_sha256(),
-                           time.now());
-  }
+                                 const machine& m) const;
   /// What a good daemon sends.
   [[nodiscard]] wire::join_request request(const machine& m,
-                                           std::string_view token) const {
-    wire::join_request out;
-    out.role = "node";
-    out.site_id = site.str();
-    out.csr = m.csr;
-    out.hardware = m.claims;
-    out.sealed_token = seal(token, m);
-    return out;
-  }
+                                           std::string_view token) const;
 
-  [[nodiscard]] std::shared_ptr<actors::join_environment> environment() {
-    auto env = std::make_shared<actors::join_environment>();
-    env->keys = keys;
-    env->root_tenant = root;
-    env->certificate_lifetime = lifetime;
-    env->shared_uuids = shared_uuids;
-    env->refused = [this](actors::refusal_report r) {
-      reports.push_back(std::move(r));
-    };
-    return env;
-  }
-  tried send(const std::string& body) {
-    reports.clear();
-    int answers = 0;
-    tried out;
-    actors::run_join(environment(), ledger, {body, "req-1"},
-                     [&](wire::join_answer answer) {
-                       ++answers;
-                       out.answer = std::move(answer);
-                     });
-    REQUIRE(answers == 1);
-    out.reports = reports;
-    return out;
-  }
-  tried join(const wire::join_request& r) { return send(wire::encode(r)); }
-  tried join(const machine& m, std::string_view token) {
-    return join(request(m, token));
-  }
+  [[nodiscard]] std::shared_ptr<actors::join_environment> environment();
+  tried send(const std::string& body);
+  tried join(const wire::join_request& r);
+  tried join(const machine& m, std::string_view token);
 
-  [[nodiscard]] std::uint64_t head() const {
-    return journal->head().value().position;
-  }
-  [[nodiscard]] std::int64_t uses_left(const minted& m) const {
-    std::int64_t left = 0;
-    ledger->token(m.token.id,
-                  [&](auto state) { left = state.value()->uses_left; });
-    return left;
-  }
+  [[nodiscard]] std::uint64_t head() const;
+  [[nodiscard]] std::int64_t uses_left(const minted& m) const;
   [[nodiscard]] std::vector<events::envelope> after(
-      std::uint64_t position) const {
-    return journal->read_all(position, 1000).value();
-  }
-  [[nodiscard]] std::size_t count(std::string_view type) const {
-    std::size_t n = 0;
-    const auto all = journal->read_all(0, 100'000).value();
-    for (const auto& e : all)
-      n += e.type == type ? 1 : 0;
-    return n;
-  }
+      std::uint64_t position) const;
+  [[nodiscard]] std::size_t count(std::string_view type) const;
 
   testing::world_store store{start_of_time};
   testing::world_clock& time = store.time;
@@ -274,23 +137,16 @@ class join_world {
   std::vector<actors::refusal_report> reports;
   seconds lifetime = pki::max_node_lifetime;
   pki::shared_uuids shared_uuids;
+  bool x509pop = false;  // whether it is configured
   tenant_id root, owner;
   site_id site;
   pool_id pool;
 };
 
 /// The answer's bytes with the signed time blanked.
-inline std::string without_time(wire::join_answer answer) {
-  REQUIRE(answer.time.has_value());
-  answer.time = wire::server_time{0, bytes(64)};
-  return wire::encode(answer);
-}
+std::string without_time(wire::join_answer answer);
 
-inline node_id node_of(const wire::join_answer& answer) {
-  auto body = wire::decode_joined_body(answer.body);
-  REQUIRE(body.has_value());
-  return node_id::parse(body.value().node_id).value();
-}
+node_id node_of(const wire::join_answer& answer);
 
 inline bool joined(const tried& t) {
   return t.answer.what == wire::join_answer::kind::joined;
@@ -298,21 +154,7 @@ inline bool joined(const tried& t) {
 
 /// The rule for every refusal: the one wire answer, exactly one report with
 /// hashes only, and nothing written or spent.
-inline void check_refused(join_world& w, const tried& t, std::uint64_t head,
-                          events::refusal_reason reason,
-                          const tenant_id& owner) {
-  CHECK(t.answer.what == wire::join_answer::kind::failed);
-  CHECK(t.answer.code == errc::access_denied);
-  CHECK(t.answer.message == "Join refused");
-  CHECK(t.answer.path.empty());
-  REQUIRE(t.reports.size() == 1);
-  const auto& r = t.reports.front();
-  CHECK(events::text_of(r.reason) == events::text_of(reason));
-  CHECK(r.owner == owner);
-  CHECK(r.correlation == "req-1");
-  CHECK(r.csr_sha256.size() == 64);
-  CHECK((r.hardware_key.empty() || r.hardware_key.size() == 64));
-  CHECK(w.head() == head);
-}
+void check_refused(join_world& w, const tried& t, std::uint64_t head,
+                   events::refusal_reason reason, const tenant_id& owner);
 
 }  // namespace bc::test

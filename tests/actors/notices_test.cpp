@@ -1,6 +1,7 @@
 // What gateways hear of, and when no more (DESIGN 7; CASES 66, 67).
 #include "actors/notices.hpp"
 
+#include "events/command.hpp"
 #include "tests/events/stream_samples.hpp"
 
 #include <catch2/catch.hpp>
@@ -57,6 +58,21 @@ TEST_CASE("notices: what an event tells gateways", "[actors]") {
   CHECK(first->what == gateway_notice::kind::cut);
   CHECK(first->keep == "sess_2");
   CHECK(first->superseded);
+
+  const auto completed = [&](bool succeeded, const char* output) {
+    const auto command = fixed_id<command_id>(3);
+    return actors::notice_of(
+        testing::stored(events::command::encode(events::command::completed{
+                            command, id, succeeded, output, now}),
+                        "command:" + command.str()));
+  };
+  // One that was not run may be due anew; nobody waits for another's end.
+  auto due = completed(false, R"({"error":"interrupted"})");
+  REQUIRE(due);
+  CHECK(due->what == gateway_notice::kind::commands);
+  CHECK(due->node_id == id.str());
+  CHECK_FALSE(completed(true, "{}"));
+  CHECK_FALSE(completed(false, R"({"error":"unknown-kind"})"));
 
   CHECK_FALSE(actors::notice_of(of(node::adopted{id, now})));
   CHECK_FALSE(actors::notice_of(

@@ -1,5 +1,5 @@
 #include "pki/certificate.hpp"
-#include "tests/actors/renew_world.hpp"
+#include "tests/actors/rejoin_world.hpp"
 
 // Machines that were away, and clocks that are off (spec: joining#renewal).
 namespace bc::test {
@@ -84,11 +84,12 @@ TEST_CASE(
               w.renew(w.renewal(m, pki::private_key::generate(), clock + right),
                       m.leaf());
         }
-        // What was over could not be revoked any more.
-        if (off.expired) {
+        const bool revoked = what == meanwhile::revoked ||
+                             (what == meanwhile::reclaimed && !off.expired);
+        if (off.expired && !revoked) {
           check_renew_refused(w, got, head, refusal_reason::renew_expired,
                               w.owner);
-        } else if (what == meanwhile::reclaimed || what == meanwhile::revoked) {
+        } else if (revoked) {
           check_renew_refused(w, got, head, refusal_reason::renew_revoked,
                               w.owner);
         } else {
@@ -98,6 +99,62 @@ TEST_CASE(
           CHECK(pki::is_signed_by(body.certificate_chain.front(),
                                   w.keys->node_ca.certificate));
         }
+      }
+}
+
+// The rungs of the ladder that a machine with its key in a file climbs: renew,
+// then x509pop, then a person (ATTESTATION section 3, case 108).
+TEST_CASE("rejoin: back after an hour, a day, six or eight: which rung") {
+  enum class meanwhile { nothing, reclaimed, revoked, deleted, keys_rotated };
+  enum class rung { renewal, x509pop, person };
+  const seconds times[] = {seconds{3600}, seconds{23 * 3600},
+                           seconds{6 * 86'400}, seconds{8 * 86'400}};
+  const seconds clocks[] = {seconds{0}, seconds{-2 * 86'400},
+                            seconds{2 * 86'400}};
+  for (const auto off : times)
+    for (const auto clock : clocks)
+      for (auto what :
+           {meanwhile::nothing, meanwhile::reclaimed, meanwhile::revoked,
+            meanwhile::deleted, meanwhile::keys_rotated}) {
+        CAPTURE(off.count(), clock.count(), static_cast<int>(what));
+        rejoin_world w;
+        const auto m = w.admit(1);
+        // Seven days count from the certificate's end.
+        w.time.advance(off + (off > w.lifetime ? w.lifetime : seconds{0}));
+        if (what == meanwhile::reclaimed)
+          REQUIRE(w.reclaim(1).id == m.id);
+        if (what == meanwhile::revoked)
+          w.command(m.id, node::revoke_identity{w.time.now(), ""});
+        if (what == meanwhile::deleted)
+          w.retire(m.id);
+        if (what == meanwhile::keys_rotated)
+          w.keys = std::make_shared<const pki::key_bundle>(
+              pki::make_bundle("compute.example.test", w.time.now()).value());
+        const bool is_its_own =
+            what == meanwhile::nothing || what == meanwhile::keys_rotated;
+        const auto expected = !is_its_own                  ? rung::person
+                              : off < w.lifetime           ? rung::renewal
+                              : off <= node::rejoin_window ? rung::x509pop
+                                                           : rung::person;
+
+        // By the signed time it asks with the right clock, the second time.
+        auto got = w.renew(w.renewal(m, pki::private_key::generate(), clock),
+                           m.leaf());
+        if (!renewed(got) && clock != seconds{0}) {
+          REQUIRE(got.answer.time);
+          got = w.renew(m);
+        }
+        auto reached = rung::renewal;
+        if (!renewed(got)) {
+          const auto head = w.head();
+          const auto back = w.rejoin(m, 1);
+          reached = joined(back) ? rung::x509pop : rung::person;
+          if (!joined(back))
+            CHECK(w.head() == head);
+          else
+            CHECK(node_of(back.answer) == m.id);
+        }
+        CHECK(static_cast<int>(reached) == static_cast<int>(expected));
       }
 }
 

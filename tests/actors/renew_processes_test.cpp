@@ -178,7 +178,7 @@ TEST_CASE_METHOD(renewing_processes,
   start();
   collected<daemon_reply> one;
   a.server->daemons().call(
-      {"{}", "req", {}, actors::daemon_request::join_challenge}, one.take());
+      {"{}", "req", {}, static_cast<actors::daemon_request>(99)}, one.take());
   const auto reply = one.wait_for(1).front();
   CHECK(reply.status == 503);
   CHECK(at(reply.body, "/error/code") == "UNAVAILABLE");

@@ -53,6 +53,27 @@ class sample_queries : public projections::queries {
       int) override {
     return projections::page<projections::join_token_row>{};
   }
+  result<projections::page<projections::command_row>> list_commands(
+      std::string_view, std::string_view, std::string_view, int) override {
+    return projections::page<projections::command_row>{};
+  }
+  result<std::optional<projections::command_row>> get_command(
+      std::string_view, std::string_view, std::string_view) override {
+    return std::optional<projections::command_row>{};
+  }
+  result<std::vector<std::string>> pending_commands(std::string_view,
+                                                    time_point, int) override {
+    return pending;
+  }
+  std::vector<std::string> pending;  // whatever the node
+  result<projections::page<projections::join_request_row>> list_join_requests(
+      const projections::request_filter&, std::string_view, int) override {
+    return projections::page<projections::join_request_row>{};
+  }
+  result<std::vector<std::int64_t>> taken_places(std::string_view,
+                                                 time_point) override {
+    return std::vector<std::int64_t>{};
+  }
   result<std::optional<projections::node_row>> get_node(
       std::string_view, std::string_view) override {
     return std::optional<projections::node_row>{};
@@ -81,6 +102,24 @@ class sample_queries : public projections::queries {
   }
   result<std::vector<std::string>> nodes_at(std::string_view, int) override {
     return std::vector<std::string>{};
+  }
+  result<projections::page<projections::node_row>> list_nodes_of_token(
+      std::string_view, std::string_view, std::string_view, int) override {
+    return projections::page<projections::node_row>{};
+  }
+  result<std::uint64_t> sessions_at(std::string_view) override { return 0; }
+  result<std::uint64_t> nodes_ending(time_point, time_point,
+                                     time_point) override {
+    return 0;
+  }
+  result<std::uint64_t> commands_waiting(time_point) override { return 0; }
+  result<std::optional<projections::revocation_row>> last_revocation()
+      override {
+    return std::optional<projections::revocation_row>{};
+  }
+  result<std::vector<projections::revoked_row>> revoked_certificates(
+      time_point, std::uint64_t) override {
+    return std::vector<projections::revoked_row>{};
   }
   result<std::uint64_t> position() override { return 0; }
   result<std::uint64_t> parked() override { return 0; }

@@ -54,6 +54,13 @@ std::vector<sample> samples() {
   out.push_back(
       {"renew-request.json", "renew-request.json", 0, wire::encode(renewal())});
   answer("renewed.json", renewed());
+  out.push_back({"rejoin-request.json", "join-request.json", 0,
+                 wire::encode(rejoin_request())});
+  out.push_back({"challenge-request.json", "challenge-request.json", 0,
+                 wire::encode(challenge_request())});
+  out.push_back({"challenge-body.json", "challenge-body.json", 0,
+                 wire::encode(challenge_body())});
+  answer("challenge.json", challenge());
   answer("refused.json", refused());
   answer("renew-refused.json",
          failed(errc::access_denied, wire::renew_refused_message));

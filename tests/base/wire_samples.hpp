@@ -74,6 +74,34 @@ inline wire::join_answer renewed() {
                   wire::encode(joined_body()));
 }
 
+inline wire::challenge_request challenge_request() {
+  return {"x509pop", filled(32, 0xaa), filled(6, 0x01)};
+}
+
+inline wire::challenge_body challenge_body() {
+  return {"sha256/AAAA", filled(16, 0x0a), 1'764'000'120'000, filled(32, 0x0b),
+          filled(32, 0xaa)};
+}
+
+inline wire::join_answer challenge() {
+  return accepted(wire::join_answer::kind::challenge,
+                  wire::encode(challenge_body()));
+}
+
+/// A join by the node's own expired certificate.
+inline wire::join_request rejoin_request() {
+  auto r = request();
+  r.attestor = "x509pop";
+  r.node_id = "node_01k5w000000000000000000000";
+  r.sealed_token.reset();
+  r.x509pop = wire::x509pop_evidence{{filled(4, 0x01), filled(4, 0x02)},
+                                     "sha256/AAAA",
+                                     filled(16, 0x0a),
+                                     1'764'000'120'000,
+                                     filled(64, 0x08)};
+  return r;
+}
+
 inline wire::join_answer deferred() {
   return accepted(wire::join_answer::kind::deferred,
                   wire::encode(deferred_body()));

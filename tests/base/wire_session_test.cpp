@@ -116,6 +116,15 @@ TEST_CASE("session: what gateway and API say to each other round-trips") {
   REQUIRE(all);
   REQUIRE(all.value().commands.size() == 2);
   CHECK(all.value().commands[1].body == command().body);
+  CHECK(all.value().allowed_kinds.empty());
+  auto some = fetched_commands();
+  some.allowed_kinds = {"ping", "inspect.*"};
+  CHECK(
+      wire::decode_fetched_commands(wire::encode(some)).value().allowed_kinds ==
+      some.allowed_kinds);
+  CHECK_FALSE(wire::decode_fetched_commands(wire::encode(some)).value().more);
+  some.more = true;
+  CHECK(wire::decode_fetched_commands(wire::encode(some)).value().more);
   auto r = wire::decode_relayed_result(wire::encode(relayed_result()));
   REQUIRE(r);
   CHECK(r.value().session_id == relayed_result().session_id);
@@ -236,7 +245,10 @@ TEST_CASE("session: a message between gateway and API names its bad field") {
   check_bad(wire::decode_fetched_commands,
             {{"{}", "/commands"},
              {R"({"commands":[1]})", "/commands/0"},
-             {R"({"commands":[{"body":1}]})", "/commands/0/body"}});
+             {R"({"commands":[{"body":1}]})", "/commands/0/body"},
+             {R"({"commands":[],"allowedKinds":"ping"})", "/allowedKinds"},
+             {R"({"commands":[],"allowedKinds":[1]})", "/allowedKinds/0"},
+             {R"({"commands":[],"more":1})", "/more"}});
   auto r = wire::encode(relayed_result());
   check_bad(wire::decode_relayed_result,
             {{"{}", "/sessionId"},

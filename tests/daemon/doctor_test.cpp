@@ -106,10 +106,30 @@ TEST_CASE("doctor: the certificate expired (case 108)") {
                          to_rfc3339(w.me.who.not_after) +
                          "; join again as root: bcd join --reset --yes, then "
                          "bcd join");
-  CHECK(w.look("renewal").how == verdict::failed);
   // The gateway is looked at without it.
   CHECK_FALSE(w.asked.front().second);
   CHECK(w.look("gateway").how == verdict::ok);
+
+  // What would happen by itself, and when no more.
+  f = w.look("renewal");
+  CHECK(f.how == verdict::warning);
+  CHECK(f.message == "bcd node joins again by its certificate, until " +
+                         to_rfc3339(w.me.who.not_after + hours{24 * 7}));
+  w.pid.reset();
+  CHECK_THAT(w.look("renewal").message,
+             Catch::Contains("with bcd node running, it would join again"));
+  CHECK_THAT(w.look("renewal").advice, Catch::Contains("restart bcd"));
+  w.put_status([](auto& s) {
+    s.state = renewal_state::rejoining;
+    s.why = "the server does not let it";
+  });
+  f = w.look("renewal");
+  CHECK(f.how == verdict::failed);
+  CHECK_THAT(f.message, Catch::Contains("the server does not let it"));
+  w.time.pass(hours{24 * 7});
+  f = w.look("renewal");
+  CHECK(f.how == verdict::failed);
+  CHECK_THAT(f.message, Catch::Contains("cannot bring the machine back"));
 }
 
 TEST_CASE("doctor: an identity that does not load (cases 68, 177)") {
@@ -237,8 +257,11 @@ TEST_CASE(
     store(-hours{24});
     auto f = w.look("identity");
     CHECK(f.how == (asked ? verdict::failed : verdict::warning));
-    CHECK(w.look("renewal").how ==
-          (asked ? verdict::failed : verdict::warning));
+    f = w.look("renewal");
+    CHECK(f.how == verdict::warning);
+    CHECK_THAT(f.message,
+               Catch::Contains(asked ? "joins again by its certificate"
+                                     : "not possible if"));
   }
 }
 

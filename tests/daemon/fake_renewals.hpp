@@ -216,6 +216,11 @@ class virtual_node {
   }
 
   bc::milliseconds shortest = bc::daemon::longest_sleep;
+  /// How it joins again, from the next restart on; empty: it does not.
+  std::function<bc::daemon::renewal_attempt(const bc::daemon::config&,
+                                            const bc::daemon::identity_store&,
+                                            const bc::daemon::node_identity&)>
+      rejoin = {};
   std::vector<std::string> said;
   [[nodiscard]] bc::daemon::renewal_loop& loop() { return *loop_; }
   [[nodiscard]] const bc::daemon::identity_store& store() const {
@@ -235,6 +240,10 @@ class virtual_node {
       return server.take(body, as);
     };
     tools.say = [this](const std::string& line) { said.push_back(line); };
+    if (rejoin)
+      tools.rejoin = [this](const bc::daemon::node_identity& as) {
+        return rejoin(config_, *store_, as);
+      };
     loop_.emplace(config_, *store_, std::move(me), std::move(tools));
   }
 

@@ -1,9 +1,10 @@
 // CASES 69, 107, 108, 178: `bcd node` with its threads, on real clocks.
 #include "daemon/node.hpp"
 
+#include "base/fault_point.hpp"
 #include "daemon/service_notice.hpp"
 #include "daemon/waker.hpp"
-#include "tests/daemon/fake_renewals.hpp"
+#include "tests/daemon/fake_rejoins.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -117,6 +118,29 @@ TEST_CASE("node: the certificate is over: says so and ends (case 108)") {
                                  "--yes, then bcd join"));
 }
 
+TEST_CASE("node: the certificate is over: it joins again by it (case 108)") {
+  world w;
+  fake_rejoins back{w.time, w.server};
+  w.options.hardware = [] { return fake_machine{}.read(); };
+  w.options.post = [&](std::string_view path, std::string_view body) {
+    std::lock_guard lock{w.mutex};
+    w.time.server = system_clock{}.now();
+    return back.post(path, body);
+  };
+  w.join_since(std::chrono::hours{25});
+  node_exit code{};
+  std::thread daemon{[&] { code = w.run(); }};
+  w.wait_for(w.said, "joined again by the expired certificate");
+  w.stop.request_stop();
+  daemon.join();
+  CHECK(code == node_exit::stopped);
+  auto look = look_at_identity(w.config.data_dir).value();
+  REQUIRE(look.pair);
+  CHECK(look.pair->who.not_after >
+        system_clock{}.now() + std::chrono::hours{23});
+  CHECK(back.issued == 1);
+}
+
 TEST_CASE("node: no identity, or none that loads (case 177)") {
   world w;
   SECTION("never joined") {
@@ -130,6 +154,26 @@ TEST_CASE("node: no identity, or none that loads (case 177)") {
     CHECK_THAT(w.said.back(), Catch::Contains("does not load") &&
                                   Catch::Contains("--reset --yes"));
   }
+  CHECK(w.notices.empty());
+}
+
+TEST_CASE("node: a join that was cut short is named, and how it ends") {
+  world w;
+  w.time.server = system_clock{}.now();
+  auto me = w.server.identity();
+  {
+    auto store = identity_store::open(w.config.data_dir).value();
+    REQUIRE(store.pending());
+    CHECK(w.said.empty());
+    arm(fault_point::daemon_before_identity, fault_action::error);
+    CHECK_FALSE(store.keep(me.key, me.who));
+    disarm_all();
+  }
+  // May pass by itself: whoever joins runs the join again.
+  CHECK(w.run() == node_exit::local);
+  CHECK(w.said.back() ==
+        "the join of this machine was cut short: identity.json is missing; run "
+        "bcd join again with the same token");
   CHECK(w.notices.empty());
 }
 
@@ -197,6 +241,84 @@ TEST_CASE("node: a renewed identity takes over the session") {
   w.wait_for(w.said, "connected to the gateway");
   w.stop.request_stop();
   daemon.join();
+}
+
+TEST_CASE("node: a session's commands are carried out, each once") {
+  world w;
+  w.join_since(std::chrono::hours{1});
+  auto reads = std::make_shared<std::atomic<int>>(0);
+  w.options.version = "1.2.3";
+  w.options.hardware = [reads]() -> result<pki::hardware_claims> {
+    ++*reads;
+    pki::hardware_claims c;
+    c.hostname = "rack-c2-u07";
+    return c;
+  };
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<wire::command_result> got;
+  int sessions = 0;
+  // Two sessions, and the same commands in each.
+  w.options.session = [&](const daemon::config&, const node_identity& me,
+                          const session_hooks& hooks, std::stop_token stop) {
+    auto now = system_clock{}.now();
+    hooks.server_time(now);
+    std::condition_variable_any poked;
+    std::mutex own;
+    hooks.ask_for_results([&] { poked.notify_all(); });
+    for (const auto* kind : {"ping", "inventory.collect", "acceptance.run"})
+      hooks.command({std::string{"cmd_"} + kind, me.who.node_id, kind,
+                     R"({"checks":["clock","burn-in"]})", to_millis(now),
+                     to_millis(now) + 60'000});
+    std::unique_lock lock{own};
+    while (hooks.results().size() < 3 && !stop.stop_requested())
+      poked.wait_for(lock, stop, milliseconds{20}, [] { return false; });
+    hooks.ask_for_results({});
+    std::lock_guard among{mutex};
+    got = hooks.results();
+    ++sessions;
+    changed.notify_all();
+    return session_outcome{session_outcome::end::lost, "cut", true};
+  };
+  std::thread daemon{[&] { CHECK(w.run() == node_exit::stopped); }};
+  {
+    std::unique_lock lock{mutex};
+    REQUIRE(changed.wait_for(lock, seconds{60}, [&] { return sessions >= 2; }));
+  }
+  w.stop.request_stop();
+  daemon.join();
+  REQUIRE(got.size() == 3);
+  CHECK(got[0].output == R"({"pong":true,"version":"1.2.3"})");
+  CHECK(got[1].output == R"({"claims":{"hostname":"rack-c2-u07"}})");
+  CHECK(got[2].output == R"({"passed":false,"failed":["burn-in"]})");
+  CHECK(*reads == 1);
+  w.wait_for(w.said, "acceptance: burn-in failed");
+}
+
+TEST_CASE("node: a journal that cannot be read stops no session") {
+  world w;
+  w.join_since(std::chrono::hours{1});
+  std::filesystem::create_directory(w.config.data_dir / "journal.db");
+  w.options.hardware = []() -> result<pki::hardware_claims> {
+    return pki::hardware_claims{};
+  };
+  std::atomic<bool> took{true};
+  w.options.session = [&](const daemon::config&, const node_identity&,
+                          const session_hooks& hooks, std::stop_token stop) {
+    took = static_cast<bool>(hooks.command);
+    hooks.welcomed({});
+    std::mutex mutex;
+    std::unique_lock lock{mutex};
+    std::condition_variable_any ended;
+    ended.wait(lock, stop, [] { return false; });
+    return session_outcome{session_outcome::end::stopped, "", true};
+  };
+  std::thread daemon{[&] { CHECK(w.run() == node_exit::stopped); }};
+  w.wait_for(w.said, "takes no commands: ");
+  w.wait_for(w.said, "connected to the gateway");
+  w.stop.request_stop();
+  daemon.join();
+  CHECK_FALSE(took);
 }
 
 TEST_CASE(

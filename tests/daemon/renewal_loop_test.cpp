@@ -2,6 +2,7 @@
 // life on virtual clocks.
 #include "daemon/renewal_loop.hpp"
 
+#include "base/fault_point.hpp"
 #include "tests/daemon/fake_renewals.hpp"
 
 #include <catch2/catch.hpp>
@@ -144,6 +145,59 @@ TEST_CASE(
   CHECK(w.server.requests.size() >= 1);
   for (auto share : w.shares())
     CHECK(share <= 0.651);
+}
+
+TEST_CASE(
+    "renewal loop: the last step on disk failed, and the new pair is in use "
+    "(cases 105, 177)") {
+  world w;
+  auto before = w.node.loop().me().who.certificate_chain;
+  arm(fault_point::daemon_before_new_key, fault_action::error);
+  w.node.run(hours{16});
+  disarm_all();
+  // The server has issued it, and a restart would load it: not asked again.
+  CHECK(w.server.requests.size() == 1);
+  auto renewed = w.node.loop().me().who.certificate_chain;
+  CHECK(renewed != before);
+  CHECK(w.said("the new certificate is on disk") == 1);
+  CHECK(w.node.loop().status().state == renewal_state::fine);
+  auto look = w.node.store().look().value();
+  REQUIRE(look.pair);
+  CHECK(look.key_is_next);
+  CHECK(look.pair->who.certificate_chain == renewed);
+  SECTION("the next renewal settles it") {
+    w.node.run(hours{16});
+    CHECK(w.server.requests.size() == 2);
+    look = w.node.store().look().value();
+    CHECK_FALSE(look.key_is_next);
+    REQUIRE(look.pair);
+    CHECK(look.pair->who.certificate_chain ==
+          w.node.loop().me().who.certificate_chain);
+  }
+  SECTION("and so does a restart") {
+    w.node.restart(w.server);
+    CHECK(w.node.loop().me().who.certificate_chain == renewed);
+    CHECK_FALSE(w.node.store().look().value().key_is_next);
+  }
+}
+
+TEST_CASE("renewal loop: an earlier step on disk failed: the old pair stays") {
+  world w;
+  auto before = w.node.loop().me().who.certificate_chain;
+  arm(fault_point::daemon_before_next_key, fault_action::error);
+  w.node.run(hours{16});
+  disarm_all();
+  CHECK(w.said("the old certificate stays in use until ") == 1);
+  // Asked again, by the old one, and then it was kept.
+  REQUIRE(w.server.requests.size() == 2);
+  for (const auto& request : w.server.requests)
+    CHECK(request.certificate_chain == before);
+  CHECK(w.node.loop().status().state == renewal_state::fine);
+  CHECK(w.node.loop().me().who.certificate_chain != before);
+  auto look = w.node.store().look().value();
+  REQUIRE(look.pair);
+  CHECK(look.pair->who.certificate_chain ==
+        w.node.loop().me().who.certificate_chain);
 }
 
 TEST_CASE("renewal loop: refused for ever (case 107)") {

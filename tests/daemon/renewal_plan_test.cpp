@@ -90,6 +90,8 @@ TEST_CASE("server clock: the machine's alone before the server told the time") {
   server_clock clock;
   CHECK_FALSE(clock.known());
   CHECK(clock.now({start, seconds{7}}) == start);
+  CHECK(clock.signed_now({start, seconds{7}}) == start);
+  CHECK_FALSE(clock.offset_at({start, seconds{7}}));
 }
 
 TEST_CASE("server clock: what the machine's clock does afterwards (case 100)") {
@@ -104,11 +106,17 @@ TEST_CASE("server clock: what the machine's clock does afterwards (case 100)") {
   }
   SECTION("it is set right") {
     // Too late rather than too early: an early renewal asks the server again.
-    CHECK(clock.now({start + hour, seconds{100} + hour}) >= start + hour);
+    const clock_reading then{start + hour, seconds{100} + hour};
+    CHECK(clock.now(then) >= start + hour);
+    // A command's time is not up by it, and the clock is right from then on.
+    CHECK(clock.signed_now(then) == start + hour);
+    CHECK(clock.offset_at(then) == milliseconds{0});
   }
   SECTION("it is set back") {
-    CHECK(clock.now({start - off - hour * 10, seconds{100} + hour}) ==
-          start + hour);
+    const clock_reading then{start - off - hour * 10, seconds{100} + hour};
+    CHECK(clock.now(then) == start + hour);
+    CHECK(clock.signed_now(then) == start + hour);
+    CHECK(clock.offset_at(then) == off + hour * 11);
   }
   SECTION("a hypervisor held the machine for an hour and set the clock after") {
     CHECK(clock.now({start - off + hour, seconds{100}}) == start + hour);

@@ -11,6 +11,7 @@ import unittest
 from harness import WAIT, Case, Program, main
 
 NODES = 3
+SIMULATED = 50
 # Of 460 s the first 300 lie in the past: a daemon that starts finds its
 # certificate due for renewal, and has 160 s to get another.
 LIFETIME = "460s"
@@ -23,7 +24,8 @@ class Rotate(Case):
         self.install = None  # the configuration of the first day
 
     def start(self):
-        dev = self.dev("--certificate-lifetime", LIFETIME)
+        dev = self.dev("--certificate-lifetime", LIFETIME, "--sim",
+                       str(SIMULATED))
         if self.install:
             # Its port is another each time; the pins stay.
             text = self.install.read_text()
@@ -57,8 +59,27 @@ class Rotate(Case):
         return json.loads(
             (machine.folder / "data" / "identity.json").read_text())
 
+    def simulated(self):
+        """Each simulated machine's identity, by its name."""
+        found = {}
+        for file in (self.folder / "data" / "machines").glob(
+                "*/identity.json"):
+            found[file.parent.name] = json.loads(file.read_text())
+        return found
+
+    def fleet_joined(self, dev):
+        """All of them, and each has a session."""
+        dev.wait_for("Ctrl-C stops")
+        self.wait_until(lambda: {e["data"]["nodeId"] for e in
+                                 dev.events("node.connected")} >=
+                        {i["nodeId"] for i in self.simulated().values()})
+        fleet = self.simulated()
+        self.assertEqual(len(fleet), SIMULATED)
+        return fleet
+
     def renew_all(self, dev):
-        """Each daemon starts, has its session, and renews."""
+        """Each daemon starts, has its session, and renews; the simulated ones
+        do so by themselves."""
         before = [self.identity(m) for m in self.machines]
         nodes = [Program([self.programs / "bcd-fakehw", "node", "--config",
                           self.install, "--data-dir", m.folder / "data"])
@@ -85,8 +106,15 @@ class Rotate(Case):
                  "json"], capture_output=True, text=True, timeout=WAIT)
             checks = {c["check"]: c for c in json.loads(done.stdout)["checks"]}
             self.assertEqual(checks["gateway"]["status"], "ok", checks)
+        self.wait_until(lambda: all(
+            i["certificateChain"] != self.fleet[name]["certificateChain"]
+            for name, i in self.simulated().items()))
+        now = self.simulated()
+        self.assertEqual({n: i["nodeId"] for n, i in now.items()},
+                         {n: i["nodeId"] for n, i in self.fleet.items()})
+        self.fleet = now
         self.assertEqual(len(dev.json("nodes", "list", "--pool",
-                                      dev.pool)["items"]), NODES)
+                                      dev.pool)["items"]), NODES + SIMULATED)
 
     def verified(self):
         """By what an auditor keeps, and by the store's own keys."""
@@ -112,6 +140,7 @@ class Rotate(Case):
     def test_every_key(self):
         dev = self.start()
         self.join_all(dev)
+        self.fleet = self.fleet_joined(dev)
         self.wait_for_checkpoint(1)
         shown = self.stop(dev)
         pins = {k: shown[k] for k in ("servingCaPin", "joinSigningPin",
@@ -128,8 +157,8 @@ class Rotate(Case):
             self.assertEqual(len(shown["rotating"]), 7 if rotating else 0)
         for name, old in pins.items():
             self.assertNotEqual(shown[name], old)
-        for machine in self.machines:
-            who = self.identity(machine)
+        for who in [self.identity(m) for m in self.machines] + list(
+                self.simulated().values()):
             self.assertEqual(who["servingCaPins"], [shown["servingCaPin"]])
             self.assertEqual(who["joinSigningPins"],
                              [shown["joinSigningPin"]])

@@ -14,7 +14,7 @@ import unittest
 import harness
 from crowd import Crowd, join_at_last
 from deployment import ROOT, Deployment, get, wait_until
-from harness import Machine
+from harness import Machine, Program
 from serve_kafka import KafkaCases
 
 PARALLEL_JOINS = 300
@@ -144,6 +144,49 @@ class ServeTest(KafkaCases, harness.Case):
         finally:
             crowd.stop()
         self.check_all_there(crowd, token)
+
+    def test_sessions_outlive_a_killed_server(self):
+        """kill -9 of each API process in turn, so also of the one that tells
+        the gateway what happens: no session is lost, and what the other
+        revokes meanwhile is cut (issue 5)."""
+        self.deploy()
+        gateway = self.gateway("gw", self.api1, self.api2)
+        token = self.d.token(self.api1, "sessions", 10)
+        daemons = []
+        for name in ("first", "second", "stays"):
+            machine = Machine(self.folder / name)
+            code, out, err = machine.join(gateway, token["token"])
+            self.assertEqual(code, 0, err)
+            daemon = Program([
+                self.programs / "bcd-fakehw", "node", "--config",
+                gateway.data / "bcd" / "config.toml", "--data-dir",
+                machine.folder / "data"])
+            self.addCleanup(daemon.kill)
+            daemon.wait_for("connected to the gateway")
+            daemon.node = re.search(r"node_\w+", out).group()
+            daemons.append(daemon)
+        for daemon, victim, other in zip(daemons, (self.api1, self.api2),
+                                         (self.api2, self.api1)):
+            victim.kill()
+            self.d.must(other, "nodes/revokeIdentity", nodeId=daemon.node,
+                        reason="stolen")
+            # By this one's word: whoever loses a session for another reason
+            # hears of going away.
+            daemon.wait_for(r"no session with the gateway: .*\(4403\)")
+            wait_until(lambda: any(
+                e["data"]["nodeId"] == daemon.node and
+                e["data"]["reason"] == "cut"
+                for e in self.d.events(other, "node.disconnected")),
+                "the end of its session is in the journal")
+            victim.start()
+            wait_until(victim.is_ready, f"{victim.name} is ready again")
+        stays = daemons[-1]
+        connected = [e for e in self.d.events(self.api1, "node.connected")
+                     if e["data"]["nodeId"] == stays.node]
+        self.assertEqual(len(connected), 1, stays.lines)
+        stays.process.send_signal(signal.SIGTERM)
+        self.assertEqual(stays.process.wait(timeout=10), 0)
+        self.d.verify()
 
     def test_a_graceful_restart_loses_nothing(self):
         """SIGTERM under load, each process in turn (case 180)."""

@@ -4,6 +4,7 @@
 #include "base/json.hpp"
 #include "events/actor.hpp"
 #include "events/catalog.hpp"
+#include "events/command.hpp"
 #include "events/event_names.hpp"
 #include "stream_samples.hpp"
 
@@ -94,7 +95,15 @@ TEST_CASE("audit: a join and a reclaim are the machine's") {
 TEST_CASE("audit: what follows from a decision has no row of its own") {
   auto adopted = node::encode(node::adopted{node_a, now});
   CHECK(!is_audited(of(adopted, "system")));
+  CHECK(!is_audited(of(adopted, "machine")));
   CHECK(is_audited(of(adopted, "alice")));
+  auto command = command::encode(
+      command::enqueued{fixed_id<command_id>(6), node_a, tenant_a, "ping", "{}",
+                        now, now + seconds{60}});
+  CHECK(!is_audited(of(command, "system")));
+  CHECK(entry_of(of(command, "alice")).action == "compute:commands:create");
+  CHECK(entry_of(of(command, "alice")).resource ==
+        "compute-node/" + node_a.str());
   using node::revocation;
   auto revoked = [](revocation why) {
     return of(node::encode(revoked_for(why)), "alice");
@@ -142,19 +151,15 @@ TEST_CASE("audit: a caller is named by tenant and credential too") {
 
 TEST_CASE("audit: every type is a decision or is known to be none") {
   const std::set<std::string_view> none = {
-      name::join_token_redeemed,
-      name::node_clone_suspected,
-      name::join_refused,
-      name::node_hardware_shared,
-      name::incarnation_started,
-      name::pki_initialized,
-      name::pki_rotated,
-      name::node_connected,
-      name::node_disconnected,
-      name::node_acceptance_started,
-      name::node_acceptance_failed,
-      name::certificate_expiring,
-      name::certificate_renewed,
+      name::join_token_redeemed,     name::join_request_opened,
+      name::join_request_refreshed,  name::join_request_consumed,
+      name::node_clone_suspected,    name::join_refused,
+      name::node_hardware_shared,    name::incarnation_started,
+      name::pki_initialized,         name::pki_rotated,
+      name::node_connected,          name::node_disconnected,
+      name::node_acceptance_started, name::node_acceptance_failed,
+      name::certificate_expiring,    name::node_inventory_recorded,
+      name::command_completed,       name::certificate_renewed,
       name::renew_refused,
   };
   for (const auto& t : event_types()) {

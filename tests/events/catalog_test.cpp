@@ -2,6 +2,7 @@
 #include "events/catalog.hpp"
 
 #include "base/json.hpp"
+#include "events/command.hpp"
 #include "stream_samples.hpp"
 #include "tests/support/golden.hpp"
 
@@ -17,6 +18,7 @@ using namespace bc;
 using namespace bc::events;
 using bc::testing::at;
 using bc::testing::fixed_id;
+using bc::testing::sampler;
 using bc::testing::stored;
 
 namespace {
@@ -26,6 +28,7 @@ const auto tenant_a = fixed_id<tenant_id>(1);
 const auto site_a = fixed_id<site_id>(2);
 const auto pool_a = fixed_id<pool_id>(3);
 const auto token_a = fixed_id<join_token_id>(4);
+const auto request_a = fixed_id<join_request_id>(9);
 const auto node_a = fixed_id<node_id>(5);
 const auto node_b = fixed_id<node_id>(6);
 
@@ -168,6 +171,17 @@ std::vector<sample> samples() {
       {"security.join-token.revoked",
        join_token::encode(join_token::revoked{token_a, pool_a, now}),
        token_stream},
+      {"security.join-request.approved",
+       join_request::encode(join_request::approved{
+           request_a, pool_a, site_a, "tpm", "tpm:" + std::string(64, 'e'),
+           std::string(64, 'c'), 3, "alice", "rack b7, ticket 4411", now,
+           now + seconds{900}}),
+       stream_of(request_a)},
+      {"security.join-request.rejected",
+       join_request::encode(join_request::rejected{
+           request_a, pool_a, site_a, "discovery", "hw:" + std::string(64, 'e'),
+           std::string(64, 'c'), std::nullopt, "alice", "", now}),
+       stream_of(request_a)},
       {"node.joined", node::encode(join()), node_stream},
       {"node.joined.untrusted", node::encode(untrusted), node_stream},
       {"node.joined.site-agent", node::encode(site_agent), node_stream},
@@ -217,6 +231,23 @@ std::vector<sample> samples() {
       {"node.acceptance.failed",
        node::encode(node::acceptance_failed{node_a, {"burn-in"}, now}),
        node_stream},
+      {"node.inventory-recorded",
+       node::encode(node::inventory_recorded{node_a, std::string(64, 'a'), true,
+                                             true, false, now, ""}),
+       node_stream},
+      {"node.inventory-recorded.taken",
+       node::encode(
+           node::inventory_recorded{node_a, "", false, false, true, now, ""}),
+       node_stream},
+      {"node.command.enqueued",
+       command::encode(command::enqueued{
+           fixed_id<command_id>(7), node_a, tenant_a, "inventory.collect",
+           R"({"deep":true})", now, now + seconds{3'600}}),
+       stream_of(fixed_id<command_id>(7))},
+      {"node.command.completed",
+       command::encode(command::completed{fixed_id<command_id>(7), node_a, true,
+                                          "{}", now}),
+       stream_of(fixed_id<command_id>(7))},
       {"security.certificate-expiring",
        node::encode(node::certificate_expiring{
            node_a, "0123456789abcdef0123456789abcdef", 1, now + seconds{14'400},
@@ -345,6 +376,7 @@ TEST_CASE("catalog: the refusal schemas know every reason, and no other") {
   std::set<std::string> of_joins, of_renewals, all;
 #define BC_X(name, attestor, text) of_joins.insert(text);
   BC_JOIN_REFUSAL_REASONS(BC_X)
+  BC_X509POP_REFUSAL_REASONS(BC_X)
 #undef BC_X
 #define BC_X(name, attestor, text) \
   of_renewals.insert(text);        \
@@ -378,6 +410,10 @@ TEST_CASE("catalog: private, unknown and newer events have no public form") {
   CHECK(!to_public(keys, "inc_1", "urn:x"));
   auto rotated = stored(pki_bundle::encode(pki_bundle::rotated{}), "pki");
   CHECK(!to_public(rotated, "inc_1", "urn:x"));
+  sampler random{1};
+  auto opened = random.request_opened();
+  CHECK(
+      !to_public(stored(join_request::encode(opened), "s"), "inc_1", "urn:x"));
   auto e = stored(join_token::encode(token()), "s");
   e.type_version = 2;
   CHECK(!to_public(e, "inc_1", "urn:x"));

@@ -83,6 +83,20 @@ TEST_CASE("codec: nodes come back as they were") {
   }
 }
 
+TEST_CASE("codec: join requests come back as they were") {
+  sampler random{19};
+  for (int i = 0; i < rounds; ++i) {
+    auto o = random.request_opened();
+    CHECK(through(o, join_request::encode, join_request::decode) == o);
+    auto next = random.after_opened(o);
+    std::visit(
+        [](const auto& e) {
+          CHECK(through(e, join_request::encode, join_request::decode) == e);
+        },
+        next);
+  }
+}
+
 TEST_CASE("codec: the other streams come back as they were") {
   sampler random{13};
   for (int i = 0; i < rounds; ++i) {
@@ -235,6 +249,13 @@ TEST_CASE("codec: no secret hash, certificate or claim is in the data") {
   CHECK(token.data.find(c.secret_sha256) == std::string::npos);
   CHECK(token.data.find("SN-SECRET-1") == std::string::npos);
   CHECK(token.internal.find(c.secret_sha256) != std::string::npos);
+
+  auto o = random.request_opened();
+  o.seen.machine.serials = {"SN-SECRET-3"};
+  auto request = join_request::encode(o);
+  CHECK(request.data.find("SN-SECRET-3") == std::string::npos);
+  CHECK(request.data.find(o.subject) == std::string::npos);
+  CHECK(request.internal.find("SN-SECRET-3") != std::string::npos);
 
   auto j = random.node_joined();
   j.claims.product_serial = "SN-SECRET-2";

@@ -129,7 +129,7 @@ TEST_CASE("node codec: a renewal takes serial, key, answer and proof") {
       {kind::take, "spki:" + r.cert.spki_sha256, key_until},
       {kind::take, "answer:" + r.id.str() + ":" + r.cert.csr_sha256,
        r.at + seconds{600}},
-      {kind::take, "proof:" + r.proof_sha256, r.at + seconds{120}}};
+      {kind::take, "proof:" + r.proof_sha256, r.at + seconds{130}}};
   const auto write = node::encode(r);
   CHECK(write.effect.claims == expected);
   for (const auto& secret : {to_base64(r.cert.der), r.proof_sha256,

@@ -262,11 +262,16 @@ TEST_CASE("node: an identity is revoked once") {
   s = fold(decided, s);
   CHECK(node::current_certificate(s, now) == nullptr);
   CHECK(node::decide(s, node::revoke_identity{now, ""}).value().empty());
-  // Nor is one that is over.
+  // Nor is one that is over and cannot come back by it any more.
+  const auto end = now + seconds{86'100};
   CHECK(node::decide(joined_at({now}),
-                     node::revoke_identity{now + seconds{86'100}, ""})
+                     node::revoke_identity{
+                         end + node::rejoin_window + milliseconds{1}, ""})
             .value()
             .empty());
+  CHECK(node::decide(joined_at({now}), node::revoke_identity{end, ""})
+            .value()
+            .size() == 1);
 }
 
 TEST_CASE("node: the third reclaim in ten minutes is one too many (case 68)") {

@@ -29,7 +29,10 @@ std::vector<envelope> stream_of_writes(const std::string& stream,
 
 node::event after_join(sampler& s, const node::joined& j) {
   static const std::string sessions[] = {"sess_1", "sess_2"};
-  switch (s.below(11)) {
+  switch (s.below(12)) {
+    case 11:
+      return node::inventory_recorded{j.id,     s.hex(),  s.coin(), s.coin(),
+                                      s.coin(), s.time(), ""};
     case 10:
       return s.node_renewed(j);
     case 6:
@@ -155,6 +158,44 @@ TEST_CASE("stream fold: a token's snapshot stands for its events") {
     auto all =
         stream_of_writes("join_token:x", random_token(s, 1 + s.below(60)));
     stands_for_its_events("join_token:x", all, s.below(all.size() + 1));
+  }
+}
+
+TEST_CASE("stream fold: a join request's snapshot stands for its events") {
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    sampler s{seed};
+    auto o = s.request_opened();
+    std::vector<event_write> writes{join_request::encode(o)};
+    for (auto n = s.below(8); n > 0; --n)
+      writes.push_back(join_request::encode(s.after_opened(o)));
+    auto all = stream_of_writes("join_request:x", writes);
+    stands_for_its_events("join_request:x", all, s.below(all.size() + 1));
+
+    join_request::state full;
+    full.version = 5;
+    full.request = o;
+    full.stored = static_cast<join_request::status>(s.below(5));
+    full.claims_changed = s.coin();
+    if (s.coin())
+      full.refreshed_at = s.time();
+    if (s.coin())
+      full.decided = join_request::decision{s.text(), s.text(), s.time()};
+    if (s.coin())
+      full.consumed_at = s.time();
+    if (s.coin())
+      full.node = s.id<node_id>();
+    auto read = join_request::decode_state(join_request::encode_state(full));
+    REQUIRE(read);
+    const auto& got = read.value();
+    CHECK(got.version == full.version);
+    CHECK(got.request == full.request);
+    CHECK(got.stored == full.stored);
+    CHECK(got.claims_changed == full.claims_changed);
+    CHECK(got.refreshed_at == full.refreshed_at);
+    CHECK(got.decided == full.decided);
+    CHECK(got.consumed_at == full.consumed_at);
+    CHECK(got.node == full.node);
   }
 }
 
@@ -307,6 +348,7 @@ TEST_CASE("stream fold: every kind folds and shows its state") {
        credential::encode(credential::created{
            s.id<credential_id>(), id, "p", {{"*", "*"}}, s.time(), secret})},
       {"join_token:x", join_token::encode(token), true},
+      {"join_request:x", join_request::encode(s.request_opened()), true},
       {"node:x", node::encode(s.node_joined()), true},
       {"refusal:x:y:z", refusal::encode(refusal::refused{
                             "join-token", "join:csr", "node", s.hex(), "", 3})},

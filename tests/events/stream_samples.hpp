@@ -3,6 +3,7 @@
 #include "base/encoding.hpp"
 #include "events/credential.hpp"
 #include "events/directory.hpp"
+#include "events/join_request.hpp"
 #include "events/join_token.hpp"
 #include "events/node.hpp"
 #include "events/pki_bundle.hpp"
@@ -98,6 +99,66 @@ class sampler {
     return p;
   }
 
+  events::join_request::sighting sighting() {
+    events::join_request::sighting out;
+    out.csr_sha256 = hex();
+    out.machine = {maybe_text(), {text(), text()}, {text()}, {}, text()};
+    out.hardware_key = coin() ? hex() : "";
+    out.trusted = !out.hardware_key.empty() && coin();
+    if (coin())
+      out.tpm = events::join_request::tpm_identity{
+          hex(), static_cast<events::join_request::ek_certificate>(below(3)),
+          maybe_text().value_or(""), maybe_text().value_or("")};
+    else
+      out.vouch = events::join_request::vouched{
+          text(), text(), id<node_id>(), static_cast<std::int64_t>(below(99)),
+          maybe_text()};
+    return out;
+  }
+
+  events::join_request::opened request_opened() {
+    events::join_request::opened o;
+    o.id = id<join_request_id>();
+    o.tenant = id<tenant_id>();
+    o.site = id<site_id>();
+    if (coin())
+      o.pool = id<pool_id>();
+    o.seen = sighting();
+    o.attestor = o.seen.tpm ? "tpm" : "discovery";
+    o.subject = "tpm:" + hex();
+    if (coin())
+      o.place = static_cast<std::int64_t>(below(1000));
+    o.at = time();
+    o.expires_at = time();
+    return o;
+  }
+
+  /// One of what may follow.
+  events::join_request::event after_opened(
+      const events::join_request::opened& o) {
+    namespace jr = events::join_request;
+    switch (below(4)) {
+      case 0:
+        return jr::refreshed{o.id,    o.site, o.subject, sighting(),
+                             o.place, time(), time()};
+      case 1:
+        return jr::approved{
+            o.id,       id<pool_id>(), o.site,
+            o.attestor, o.subject,     hex(),
+            o.place,    text(),        maybe_text().value_or(""),
+            time(),     time()};
+      case 2:
+        return jr::rejected{
+            o.id,       id<pool_id>(), o.site,
+            o.attestor, o.subject,     hex(),
+            o.place,    text(),        maybe_text().value_or(""),
+            time()};
+      default:
+        return jr::consumed{o.id,      o.site, id<node_id>(),
+                            o.subject, hex(),  time()};
+    }
+  }
+
   events::node::joined node_joined() {
     events::node::joined j;
     j.id = id<node_id>();
@@ -123,6 +184,8 @@ class sampler {
       j.cert.statements.push_back("urn:bc:" + text());
     j.cert.der = blob(below(500));
     j.cert.csr_sha256 = hex();
+    if (coin())
+      j.cert.allowed_kinds = {"inspect.*", "ping"};
     j.at = time();
     j.claims = {text(), text(), "", text(), {text(), text()}, {}, text()};
     j.answer_subject = j.token;

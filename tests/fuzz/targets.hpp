@@ -15,6 +15,7 @@
   X(join_request)          \
   X(join_answer)           \
   X(renew_request)         \
+  X(join_challenge)        \
   X(session_frame)         \
   X(session_message)       \
   X(csr)                   \
@@ -27,7 +28,13 @@
   X(hardware)              \
   X(names)                 \
   X(join_document)         \
+  X(command_journal)       \
+  X(command_output)        \
   X(token)                 \
+  X(tpm_public)            \
+  X(tpm_attest)            \
+  X(tpm_signature)         \
+  X(ek_certificate)        \
   X(stored_event)          \
   X(export_file)           \
   X(checkpoint_line)       \

@@ -194,6 +194,40 @@ TEST_CASE("relay: a stopping API process answers what it has, gets no more") {
   CHECK(a.size() == 0);
 }
 
+// Client addresses hide behind NAT and relays: a gateway has a bound of its own
+// (ATTESTATION section 1.1).
+TEST_CASE("relay: challenges of one gateway are limited, and nothing else is") {
+  relay_world w;
+  echo_joins joins;
+  auto api = w.listen(joins);
+  auto relay = w.connect(w.options({api->port()}));
+  auto other = w.connect(w.options({api->port()}));
+  auto challenge = [](gateway::relay_client& from) {
+    return ask(from, {"c", "", "", actors::daemon_request::join_challenge});
+  };
+  // A thousand at once, and some more that come meanwhile.
+  constexpr int count = 3'000;
+  std::vector<pending_reply> all;
+  all.reserve(count);
+  for (int i = 0; i < count; ++i)
+    all.push_back(
+        send(*relay, {"c", "", "", actors::daemon_request::join_challenge}));
+  int given = 0;
+  for (auto& one : all) {
+    const auto reply = get(one);
+    if (reply.status == 200) {
+      ++given;
+      continue;
+    }
+    REQUIRE(reply.status == 429);
+    CHECK(reply.body.find("RATE_LIMITED") != std::string::npos);
+  }
+  CHECK(given >= 1'000);
+  CHECK(given < count);
+  CHECK(ask(*relay, {"j", "", ""}).status == 200);
+  CHECK(challenge(*other).status == 200);
+}
+
 TEST_CASE("relay: over a bound the answer is UNAVAILABLE at once") {
   relay_world w;
   held_joins joins;

@@ -168,8 +168,8 @@ TEST_CASE("routes: what a path is served for is what its handler serves") {
         "/api/computenodes/list", "/v1/join", "/api/compute/nodes/list/x"})
     check(at_api, path, api_methods(path));
   for (const std::string path :
-       {"/healthz", "/readyz", "/v1/join", "/v1/renew", "/v1", "/metrics", "/",
-        "/api/compute/nodes/list"})
+       {"/healthz", "/readyz", "/v1/join", "/v1/renew", "/v1/join-challenge",
+        "/v1", "/metrics", "/", "/api/compute/nodes/list"})
     check(at_daemons, path, daemon_methods(path));
   CHECK(api_methods("/metrics") == "GET, HEAD");
   CHECK(daemon_methods("/v1/session") == "GET");
@@ -181,13 +181,16 @@ TEST_CASE("routes: a daemon's path says what is asked") {
   auto at_daemons = make_daemon_handler(joins);
   CHECK(ask(at_daemons, "POST", "/v1/join").status == 202);
   CHECK(ask(at_daemons, "POST", "/v1/renew").status == 202);
-  REQUIRE(joins.calls.size() == 2);
+  CHECK(ask(at_daemons, "POST", "/v1/join-challenge").status == 202);
+  REQUIRE(joins.calls.size() == 3);
   CHECK(joins.calls[0].what == actors::daemon_request::join);
   CHECK(joins.calls[1].what == actors::daemon_request::renew);
+  CHECK(joins.calls[2].what == actors::daemon_request::join_challenge);
   CHECK_FALSE(joins.calls[1].correlation.empty());
-  for (const auto* path : {"/v1/renew/", "/v1/renewal", "/V1/renew"})
+  for (const auto* path : {"/v1/renew/", "/v1/renewal", "/V1/renew",
+                           "/v1/join-challenge/", "/v1/challenge"})
     CHECK(ask(at_daemons, "POST", path).status == 404);
-  CHECK(joins.calls.size() == 2);
+  CHECK(joins.calls.size() == 3);
 }
 
 TEST_CASE("routes: a known path with another method is 405") {

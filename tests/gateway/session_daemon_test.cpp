@@ -3,9 +3,16 @@
 #include "gateway/web_socket.hpp"
 #include "pki/signature.hpp"
 #include "session_support.hpp"
+#include "tests/support/eventually.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <thread>
 
 using namespace bc;
 using namespace bc::gateway::testing;
+using bc::test::eventually;
 using daemon::session_outcome;
 using gateway::socket_end;
 using gateway::web_socket;
@@ -133,10 +140,11 @@ struct world {
   }
 
   [[nodiscard]] wire::command command(std::string id = "cmd_1",
-                                      std::string node = {}) const {
+                                      std::string node = {},
+                                      std::int64_t life_ms = 3'600'000) const {
     auto body = wire::encode(wire::command_body{
         std::move(id), node.empty() ? me->who.node_id : std::move(node), "ping",
-        "{}", to_millis(now), to_millis(now) + 3'600'000});
+        "{}", to_millis(now), to_millis(now) + life_ms});
     auto sig = pki::sign(keys.command_signing, pki::purpose::command,
                          {as_bytes(body)});
     return {body, {sig.begin(), sig.end()}};
@@ -339,9 +347,20 @@ TEST_CASE(
     "it is recorded") {
   world w;
   std::vector<std::string> done;
+  std::vector<wire::command_result> kept;
+  std::function<void()> poke;
+  w.hooks.ask_for_results = [&](std::function<void()> p) { poke = p; };
   w.hooks.command = [&](const wire::command_body& c) {
     done.push_back(c.command_id);
-    return std::optional{wire::command_result{"", true, "pong"}};
+    if (c.command_id != "cmd_1")
+      return;
+    kept.push_back({c.command_id, true, "pong"});
+    poke();
+  };
+  w.hooks.results = [&] { return kept; };
+  w.hooks.recorded = [&](const std::string& id) {
+    CHECK(id == "cmd_1");
+    kept.clear();
   };
   std::atomic<int> results{0};
   bool sent = false;
@@ -354,6 +373,8 @@ TEST_CASE(
       s.send(world::text(forged));
       s.send(world::text(w.command("cmd_other", "node_other")));
       s.send(world::text(w.command("cmd_1")));
+      // Expired, and genuine: whoever sent it waits for word of it.
+      s.send(world::text(w.command("cmd_late", {}, -1)));
     }
     s.send(world::text(wire::heartbeat{1}));
     const auto* result = std::get_if<wire::command_result>(&*read);
@@ -370,8 +391,43 @@ TEST_CASE(
   auto out = w.run();
   INFO(out.why);
   CHECK(out.what == end::stopped);
-  CHECK(done == std::vector<std::string>{"cmd_1"});
+  CHECK(done == std::vector<std::string>{"cmd_1", "cmd_late"});
   CHECK(results == 3);
+  CHECK_FALSE(poke);
+}
+
+TEST_CASE("bcd session: waiting results go out no faster than they are taken") {
+  world w;
+  std::vector<wire::command_result> kept;
+  for (int i = 0; i < 30; ++i)
+    kept.push_back({"cmd_" + std::to_string(i), true, "pong"});
+  w.hooks.results = [&] { return kept; };
+  w.hooks.recorded = [&](const std::string& id) {
+    std::erase_if(kept, [&](const auto& r) { return r.command_id == id; });
+    if (kept.empty())
+      w.stop.request_stop();
+  };
+  std::vector<std::string> came;
+  std::size_t most = 0;
+  // One is recorded when all that may be on their way are here.
+  w.welcoming(
+      [&](web_socket& s, std::string_view frame) {
+        auto read = wire::decode_from_daemon(frame).value();
+        const auto* result = std::get_if<wire::command_result>(&*read);
+        if (result == nullptr)
+          return;
+        came.push_back(result->command_id);
+        most = std::max(most, came.size());
+        if (came.size() < 8 && came.back() != "cmd_29")
+          return;
+        for (const auto& id : came)
+          s.send(world::text(wire::recorded{id}));
+        came.clear();
+      },
+      60);
+  CHECK(w.run().what == end::stopped);
+  CHECK(kept.empty());
+  CHECK(most == 8);
 }
 
 TEST_CASE("bcd session: a stop ends it wherever it is") {
@@ -409,4 +465,64 @@ TEST_CASE("bcd session: a stop ends it wherever it is") {
     return;
   }
   CHECK(w.run().what == end::stopped);
+}
+
+TEST_CASE("bcd session pool: many on one thread, each told of its end once") {
+  world w;
+  w.welcoming([](web_socket&, std::string_view) {}, 60);
+  constexpr int many = 20;
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  std::vector<session_outcome> ended;
+  auto note = [&] {
+    std::lock_guard lock{mutex};
+    threads.insert(std::this_thread::get_id());
+  };
+  w.hooks.server_time = [&](time_point) { note(); };
+  auto count = [&](end what) {
+    std::lock_guard lock{mutex};
+    return std::ranges::count(ended, what, &session_outcome::what);
+  };
+  auto begin = [&](daemon::session_pool& pool, const daemon::config& c,
+                   const std::stop_token& stop) {
+    pool.begin(c, w.me->clone(), "0.1.0", w.hooks, stop,
+               [&](session_outcome how) {
+                 note();
+                 std::lock_guard lock{mutex};
+                 ended.push_back(std::move(how));
+               });
+  };
+  {
+    daemon::session_pool pool;
+    for (int i = 0; i < many; ++i)
+      begin(pool, w.config, w.stop.get_token());
+    REQUIRE(eventually([&] { return w.welcomes == many; }));
+    SECTION("a stop ends those it was given to") {
+      std::stop_source another;
+      begin(pool, w.config, another.get_token());
+      REQUIRE(eventually([&] { return w.welcomes == many + 1; }));
+      w.stop.request_stop();
+      CHECK(eventually([&] { return count(end::stopped) == many; }));
+      begin(pool, w.config, w.stop.get_token());
+      CHECK(eventually([&] { return count(end::stopped) == many + 1; }));
+    }
+    SECTION("the gateway ends them") {
+      w.server->stop(seconds{0});
+      CHECK(eventually([&] {
+        std::lock_guard lock{mutex};
+        return ended.size() == many;
+      }));
+      begin(pool, w.config, w.stop.get_token());
+      CHECK(eventually([&] { return count(end::unreachable) == 1; }));
+      auto nowhere = w.config;
+      nowhere.gateway_url = "no URL";
+      begin(pool, nowhere, w.stop.get_token());
+      CHECK(eventually([&] { return count(end::unreachable) == 2; }));
+    }
+    SECTION("the pool's own end") {}
+  }
+  std::lock_guard lock{mutex};
+  CHECK(threads.size() == 1);
+  CHECK(ended.size() >= many);
+  CHECK(ended.size() <= many + 2);
 }

@@ -205,6 +205,8 @@ TEST_CASE("session: after a watch was made anew every session is asked about") {
   std::vector<std::unique_ptr<ws_peer>> peers;
   for (int i = 0; i < 5; ++i)
     peers.push_back(w.session(w.node(i)));
+  CHECK(comes_true(
+      [&] { return w.api.count(daemon_request::fetch_commands) == 5; }));
   auto gone = w.session_id(3);
   w.api.on(daemon_request::check_session,
            [gone](const auto& c, const auto& done) {
@@ -215,6 +217,9 @@ TEST_CASE("session: after a watch was made anew every session is asked about") {
   CHECK(peers[3]->read_close() == 4403);
   CHECK(comes_true([&] { return w.registry->size() == 4; }));
   CHECK(w.api.count(daemon_request::check_session) == 5);
+  // And what came meanwhile is fetched: of all but the one, at the least.
+  CHECK(comes_true(
+      [&] { return w.api.count(daemon_request::fetch_commands) >= 9; }));
 }
 
 TEST_CASE(

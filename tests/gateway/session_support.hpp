@@ -184,14 +184,20 @@ struct session_world {
   /// Sends commands, about 180 KB a round, until `done` says so; false when
   /// that comes too late.
   bool flood(const node_identity& who, const std::function<bool()>& done) {
-    std::vector<wire::command> all;
-    for (std::size_t i = 0; i < options.limits.commands_at_once; ++i)
-      all.push_back({wire::encode(wire::command_body{
-                         "cmd_1", node_of(who), "ping",
-                         "{\"a\":\"" + std::string(16'000, 'x') + "\"}", 1, 2}),
-                     bytes(64, 7)});
-    api.on(actors::daemon_request::fetch_commands, 200,
-           wire::encode(wire::fetched_commands{all}));
+    // Others each time: what was sent is not sent again.
+    auto made = std::make_shared<std::atomic<int>>(0);
+    api.on(actors::daemon_request::fetch_commands,
+           [made, node = node_of(who), n = options.limits.commands_at_once](
+               const actors::daemon_call&, const auto& done) {
+             wire::fetched_commands all;
+             for (std::size_t i = 0; i < n; ++i)
+               all.commands.push_back(
+                   {wire::encode(wire::command_body{
+                        "cmd_" + std::to_string(++*made), node, "ping",
+                        "{\"a\":\"" + std::string(16'000, 'x') + "\"}", 1, 2}),
+                    bytes(64, 7)});
+             done({200, wire::encode(all)});
+           });
     for (int i = 0; i < 1'000; ++i) {
       if (done())
         return true;

@@ -40,7 +40,8 @@ class Bash(unittest.TestCase):
 
     def test_commands(self):
         self.assertIn("join-tokens", self.complete(""))
-        self.assertEqual(self.complete("join"), ["join-tokens", "joins"])
+        self.assertEqual(self.complete("join"),
+                         ["join-tokens", "join-requests", "joins"])
         self.assertEqual(self.complete("nodes", "ado"), ["adopt"])
         self.assertEqual(self.complete("nodes", "zzz"), [])
         self.assertEqual(self.complete("completion", ""), ["bash", "zsh"])

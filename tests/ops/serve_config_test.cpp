@@ -138,6 +138,26 @@ TEST_CASE("serve: the samples show the defaults", "[ops]") {
   CHECK(gateway_sample.request_burst == gateway_fresh.request_burst);
 }
 
+TEST_CASE("serve: an attestor is on where it is said, and in the sample",
+          "[ops]") {
+  CHECK_FALSE(serve_config{}.x509pop);
+  serve_config sample;
+  REQUIRE(read(sample, samples + "better-compute.toml"));
+  CHECK(sample.x509pop);
+  REQUIRE(read(sample, samples + "better-compute.toml",
+               {{"attestors.x509pop", "false", "--attestors-x509pop"}}));
+  CHECK_FALSE(sample.x509pop);
+  CHECK(problem<serve_config>("[attestors]\nx509pop = \"yes\"\n")
+            .find(":2: attestors.x509pop must be true or false") !=
+        std::string::npos);
+  CHECK(problem<serve_config>(
+            "", {{"attestors.x509pop", "1", "--attestors-x509pop"}})
+            .find("--attestors-x509pop must be true or false") !=
+        std::string::npos);
+  CHECK(problem<serve_config>("[attestors]\nx509pop2 = true\n")
+            .find("unknown key attestors.x509pop2") != std::string::npos);
+}
+
 TEST_CASE("serve: every problem of a file is told, with its line", "[ops]") {
   auto text = problem<serve_config>(
       "stor = \"sqlite:x\"\n"

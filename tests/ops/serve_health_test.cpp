@@ -1,5 +1,6 @@
 // spec: DESIGN section 10 (/healthz, /readyz, /metrics).
 #include "ops/serve/health.hpp"
+#include "ops/serve/metrics.hpp"
 #include "ops/serve/monitor.hpp"
 
 #include <catch2/catch.hpp>
@@ -19,6 +20,12 @@ health well() {
   h.head = 100;
   h.projected = 100;
   return h;
+}
+
+std::string text_of(const health& h) {
+  serve::call_counts joins{"admitted"}, renewals{"renewed"};
+  actors::measures measured;
+  return serve::metrics_text({h, joins, renewals, measured, {}});
 }
 
 bool has_line(const std::string& text, const std::string& line) {
@@ -56,14 +63,11 @@ TEST_CASE("health: ready while store and actors answer", "[ops]") {
 TEST_CASE("health: keys that were rotated show, and take no process out",
           "[ops]") {
   auto h = well();
-  serve::join_counts none;
-  CHECK(
-      has_line(serve::metrics_text(h, none), "better_compute_keys_current 1"));
+  CHECK(has_line(text_of(h), "better_compute_keys_current 1"));
   h.keys_current = false;
   CHECK(serve::not_ready_because(h).empty());
-  CHECK(
-      has_line(serve::metrics_text(h, none), "better_compute_keys_current 0"));
-  CHECK(has_line(serve::metrics_text(h, none), "better_compute_ready 1"));
+  CHECK(has_line(text_of(h), "better_compute_keys_current 0"));
+  CHECK(has_line(text_of(h), "better_compute_ready 1"));
 }
 
 TEST_CASE("health: read models may be behind, but not without bound", "[ops]") {
@@ -82,8 +86,7 @@ TEST_CASE("health: Kafka down leaves the server ready (case 151)", "[ops]") {
   auto h = well();
   h.publisher = serve::publisher_health{"retrying", true, 10, 90, 61, 0};
   CHECK(serve::not_ready_because(h).empty());
-  serve::join_counts joins;
-  auto text = serve::metrics_text(h, joins);
+  auto text = text_of(h);
   CHECK(has_line(text, "better_compute_ready 1"));
   CHECK(has_line(text, "better_compute_publisher_lag_events 90"));
   CHECK(has_line(text, "better_compute_publisher_lag_seconds 61"));
@@ -93,22 +96,9 @@ TEST_CASE("health: Kafka down leaves the server ready (case 151)", "[ops]") {
 TEST_CASE("health: only who publishes tells its lag", "[ops]") {
   auto h = well();
   h.publisher = serve::publisher_health{"standby", false, 0, 100, 0, 0};
-  auto text = serve::metrics_text(h, serve::join_counts{});
+  auto text = text_of(h);
   CHECK(has_line(text, "better_compute_publisher_state{state=\"standby\"} 1"));
   CHECK(text.find("publisher_lag") == std::string::npos);
-}
-
-TEST_CASE("health: metrics count joins by how they ended", "[ops]") {
-  serve::join_counts joins;
-  for (int status : {200, 200, 202, 403, 403, 403, 409, 400, 503, 500, 413})
-    joins.count(status);
-  auto text = serve::metrics_text(well(), joins);
-  CHECK(has_line(text, "better_compute_joins_total{outcome=\"admitted\"} 2"));
-  CHECK(has_line(text, "better_compute_joins_total{outcome=\"deferred\"} 1"));
-  CHECK(has_line(text, "better_compute_joins_total{outcome=\"refused\"} 3"));
-  CHECK(has_line(text, "better_compute_joins_total{outcome=\"conflict\"} 1"));
-  CHECK(has_line(text, "better_compute_joins_total{outcome=\"invalid\"} 1"));
-  CHECK(has_line(text, "better_compute_joins_total{outcome=\"failed\"} 3"));
 }
 
 TEST_CASE("health: the probe listener answers three paths", "[ops]") {

@@ -10,8 +10,12 @@ namespace bc::testing {
 using read_model_store = followed_store;
 }
 
+#include "tests/projections/command_cases.hpp"
 #include "tests/projections/directory_cases.hpp"
 #include "tests/projections/projector_cases.hpp"
+#include "tests/projections/rejoin_cases.hpp"
+#include "tests/projections/request_cases.hpp"
+#include "tests/projections/watch_cases.hpp"
 
 using namespace bc;
 using namespace bc::testing;
@@ -53,6 +57,18 @@ update nodes set status = 'cordoned' where right(id, 2) = '07';
 update nodes set status = 'retired', retired_at = 1 where right(id, 1) = '3';
 update nodes set session = 'sess', session_gateway = 'gw_' || right(id, 1),
   connected_at = 1, warn_at = joined_at where right(id, 1) <> '3';
+update nodes set token = 'jt_' || right(id, 3), certificate_ends = joined_at;
+update node_certs set revoked_position = not_after, revoked_at = not_after,
+  revoked_for = 'revoked' where right(node, 1) = '4';
+insert into join_requests (id, scope, tenant, site, pool, attestor, state,
+  open, csr_sha256, claims, hardware_key, hardware_key_trusted, place,
+  created_at, expires_at) select 'jreq_' || lpad(i::text, 6, '0'),
+  'pool_' || lpad((i % 5)::text, 6, '0'), 'ten_000001',
+  'site_' || lpad((i % 50)::text, 6, '0'), '', 'tpm',
+  case when i % 4 = 0 then 'pending' when i % 4 = 1 then 'approved'
+  when i % 4 = 2 then 'consumed' else 'expired' end,
+  case when i % 4 < 2 then 1 else 0 end, 'aa', '{}', '', 0, i, i, i + 1000
+  from generate_series(1, 20000) i;
 insert into audit select lpad(i::text, 15, '0') || '-' ||
   lpad(i::text, 20, '0') || ' ten_000001', lpad(i::text, 15, '0') || '-' ||
   lpad(i::text, 20, '0'), i, 'ten_000001', 'ten_000001', i,
@@ -64,6 +80,10 @@ insert into shared_macs select 'node_' || lpad(i::text, 6, '0') || ' aa',
   'node_' || lpad(i::text, 6, '0'), 'ten_000001', 'node_000000', 'ten_000001',
   'aa', case when i % 2 = 0 then null else i end
   from generate_series(1, 10000) i;
+insert into commands select 'cmd_' || lpad(i::text, 6, '0'),
+  lpad(i::text, 20, '0'), 'ten_000001', 'node_' || lpad((i % 500)::text, 6, '0'),
+  'ping', '{}', i, i + 1000, case when i % 10 = 0 then null else i end, null,
+  null from generate_series(1, 10000) i;
 insert into credentials select 'cred_' || lpad(i::text, 6, '0'),
   'ten_' || lpad((i % 7)::text, 6, '0'), 'x', '[]', i, null
   from generate_series(1, 5000) i;
@@ -95,6 +115,30 @@ std::vector<std::string> arguments_of(std::string_view query) {
     return {"'gw_1'"};
   if (query == projections::query::nodes_at)
     return {"'gw_1'", "256"};
+  if (query == projections::query::nodes_of_token)
+    return {"'ten_000001'", "''", "201", "'jt_007'"};
+  if (query == projections::query::sessions_at)
+    return {"'gw_1'"};
+  if (query == projections::query::nodes_ending)
+    return {"9000", "9100", "9050"};
+  if (query == projections::query::revoked_certificates)
+    return {"9000", "9100"};
+  if (query == projections::query::last_revocation)
+    return {"0"};
+  if (query == projections::query::requests_of_scope)
+    return {"'pool_000001'", "''", "201"};
+  if (query == projections::query::requests_by_state)
+    return {"'pool_000001'", "''", "201", "'pending'", "15000", "9000000"};
+  if (query == projections::query::taken_places)
+    return {"'site_000004'", "15000"};
+  if (query == projections::query::commands_of_node)
+    return {"'ten_000001'", "'node_000007'", "'~'", "201"};
+  if (query == projections::query::one_command)
+    return {"'ten_000001'", "'node_000007'", "'cmd_000007'"};
+  if (query == projections::query::pending_commands)
+    return {"'node_000007'", "9500", "16", "9000"};
+  if (query == projections::query::commands_waiting)
+    return {"10950"};
   if (query.find("from audit") != query.npos)
     return {"'ten_000001'",
             "''",

@@ -167,9 +167,13 @@ TEST_CASE("rebuild: a store from before the audit is brought to it",
              " drop column disconnect_reason,"
              " drop column acceptance_started_at,"
              " drop column acceptance_failed_at, drop column failed_checks,"
-             " drop column warn_at;"
+             " drop column warn_at, drop column token,"
+             " drop column certificate_ends,"
+             " drop column hardware_changed_at,"
+             " drop column hardware_taken_at;"
              "drop index if exists nodes_by_site;"
-             "alter table node_certs drop column revoked_for;"
+             "alter table node_certs drop column revoked_for,"
+             " drop column revoked_position;"
              "alter table projection_checkpoint drop column version;"
              "delete from schema_version where version > 3");
   auto url = f.models.schema.url();

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "events/command.hpp"
 #include "events/journal.hpp"
 #include "events/node_sessions.hpp"
 #include "tests/events/stream_samples.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,38 +20,15 @@ class history {
  public:
   /// Events of one stream, appended at whatever version it has.
   events::stream_write on(events::stream_id stream, const tenant_id& tenant,
-                          std::vector<events::event_write> written) {
-    return {std::move(stream), tenant.str(), std::nullopt, std::move(written)};
-  }
+                          std::vector<events::event_write> written);
 
-  void append(std::vector<events::stream_write> writes) {
-    events::batch b;
-    b.id = random.id<batch_id>();
-    b.actor = actor;
-    b.correlation = correlation;
-    b.writes = std::move(writes);
-    auto outcomes = store->append({&b, 1});
-    REQUIRE(outcomes);
-    REQUIRE(outcomes.value().size() == 1);
-    REQUIRE(std::holds_alternative<events::appended>(outcomes.value()[0]));
-  }
+  void append(std::vector<events::stream_write> writes);
 
-  tenant_id add_tenant() {
-    events::tenant::created c{random.id<tenant_id>(), random.hex(4), false,
-                              time.now()};
-    append({on(stream_of(c.id), c.id, {events::tenant::encode(c)})});
-    return c.id;
-  }
+  tenant_id add_tenant();
 
   site_id add_site(const tenant_id& owner,
                    events::site::kind kind = events::site::kind::custom,
-                   std::optional<tenant_id> dedicated_to = std::nullopt) {
-    events::site::created c{random.id<site_id>(), owner,
-                            random.hex(4),        kind,
-                            time.now(),           dedicated_to};
-    append({on(stream_of(c.id), owner, {events::site::encode(c)})});
-    return c.id;
-  }
+                   std::optional<tenant_id> dedicated_to = std::nullopt);
 
   /// What the site's, pool's or token's stream decides.
   template <class State, class Id, class Decode, class Command>
@@ -78,93 +55,29 @@ class history {
     decide_on_stream<events::pool::state>(id, owner, events::pool::decode, c);
   }
 
-  pool_id add_pool(const tenant_id& tenant, const site_id& site) {
-    events::pool::created c{
-        random.id<pool_id>(),     tenant,    site, random.hex(4),
-        events::pool::agent::bcd, time.now()};
-    append({on(stream_of(c.id), tenant, {events::pool::encode(c)})});
-    return c.id;
-  }
+  pool_id add_pool(const tenant_id& tenant, const site_id& site);
 
   events::join_token::created add_token(const tenant_id& tenant,
                                         const pool_id& pool,
                                         const site_id& site,
                                         std::int64_t uses = 1,
-                                        seconds ttl = seconds{3600}) {
-    auto c = random.token_created();
-    c.tenant = tenant;
-    c.pool = pool;
-    c.site = site;
-    c.max_uses = uses;
-    c.created_at = time.now();
-    c.expires_at = time.now() + ttl;
-    append({on(stream_of(c.id), tenant, {events::join_token::encode(c)})});
-    return c;
-  }
+                                        seconds ttl = seconds{3600});
 
-  void revoke(const events::join_token::created& t) {
-    events::join_token::revoked r{t.id, t.pool, time.now()};
-    if (t.token_role == events::join_token::role::site)
-      r.site = t.site;
-    append({on(stream_of(t.id), t.tenant, {events::join_token::encode(r)})});
-  }
+  void revoke(const events::join_token::created& t);
 
-  events::credential::created add_credential(const tenant_id& tenant) {
-    events::credential::created c{
-        random.id<credential_id>(), tenant,     "ops/" + random.hex(4),
-        {{"compute:*", "*"}},       time.now(), random.hex()};
-    append({on(stream_of(c.id), tenant, {events::credential::encode(c)})});
-    return c;
-  }
+  events::credential::created add_credential(const tenant_id& tenant);
 
-  void revoke(const events::credential::created& c) {
-    events::credential::revoked r{c.id, c.principal, time.now()};
-    append({on(stream_of(c.id), c.tenant, {events::credential::encode(r)})});
-  }
+  void revoke(const events::credential::created& c);
 
   /// None, or one that a few machines have.
-  std::vector<std::string> some_macs() {
-    if (random.coin())
-      return {};
-    return {"3c:ec:ef:00:00:0" + std::to_string(random.below(10))};
-  }
+  std::vector<std::string> some_macs();
 
   /// As a join does: one use and one node in one batch.
-  events::node::joined join(const events::join_token::created& t) {
-    auto j = random.node_joined();
-    j.tenant = t.tenant;
-    j.pool = t.pool;
-    j.site = t.site;
-    j.token = t.id.str();
-    j.reclaim = false;
-    j.cert.generation = 1;
-    j.at = time.now();
-    j.cert.not_before = time.now() - seconds{300};
-    j.cert.not_after = time.now() + seconds{86'100};
-    j.claims.macs = some_macs();
-    events::join_token::redeemed r{t.id, j.id, j.cert.csr_sha256};
-    append({on(stream_of(t.id), t.tenant, {events::join_token::encode(r)}),
-            on(stream_of(j.id), t.tenant, {events::node::encode(j)})});
-    return j;
-  }
+  events::node::joined join(const events::join_token::created& t);
 
-  void adopt(const events::node::joined& j) {
-    append(
-        {on(stream_of(j.id), j.tenant,
-            {events::node::encode(events::node::adopted{j.id, time.now()})})});
-  }
+  void adopt(const events::node::joined& j);
 
-  events::node::state node_state(const node_id& id) {
-    events::node::state s;
-    auto all = store->read_stream(stream_of(id), 0, 1000);
-    REQUIRE(all);
-    for (const auto& e : all.value()) {
-      auto decoded = events::node::decode(e);
-      REQUIRE(decoded);
-      s = evolve(std::move(s), decoded.value());
-    }
-    return s;
-  }
+  events::node::state node_state(const node_id& id);
 
   /// What the node's stream decides; false when that is nothing.
   template <class Command>
@@ -180,148 +93,55 @@ class history {
   }
 
   /// The machine comes back with a new key.
-  bool reclaim(const events::node::joined& j) {
-    auto again = random.node_joined();
-    again.id = j.id;
-    again.tenant = j.tenant;
-    again.site = j.site;
-    again.pool = j.pool;
-    again.hardware_key = j.hardware_key;
-    again.hardware_key_trusted = j.hardware_key_trusted;
-    again.acceptance = j.acceptance;
-    again.at = time.now();
-    again.cert.not_before = time.now() - seconds{300};
-    again.cert.not_after = time.now() + seconds{86'100};
-    again.claims.macs = some_macs();
-    return decide_on(j, events::node::join{again});
-  }
+  bool reclaim(const events::node::joined& j);
 
   /// The machine goes on with another key.
-  bool renew(const events::node::joined& j) {
-    auto next = random.node_renewed(j);
-    next.at = time.now();
-    next.cert.not_before = time.now() - seconds{300};
-    next.cert.not_after = time.now() + seconds{86'100};
-    return decide_on(j, events::node::renew{next});
-  }
+  bool renew(const events::node::joined& j);
+
+  /// The machine goes on by its certificate that is over.
+  bool rejoin(const events::node::joined& j, const std::string& hostname);
 
   /// A session of the node at a gateway.
+  /// A command to the node, and what it says became of it.
+  events::command::enqueued enqueue(const events::node::joined& j,
+                                    seconds lifetime);
+  void complete(const events::command::enqueued& c, bool succeeded);
+
   bool open_session(const events::node::joined& j, const std::string& session,
-                    const std::string& gateway = "gw_1") {
-    last_session = session;
-    return decide_on(
-        j, events::node::connect{time.now(), session, gateway, "192.0.2.1",
-                                 "0.1.0", j.cert.serial});
-  }
+                    const std::string& gateway = "gw_1");
 
   /// Something that an operator or the machine may do to its node.
-  void change(const events::node::joined& j) {
-    switch (random.below(14)) {
-      case 12:
-      case 13:
-        return void(renew(j));
-      case 7:
-      case 8:
-        return void(open_session(j, "sess_" + random.hex(4)));
-      case 9:
-        return void(decide_on(
-            j, events::node::disconnect{time.now(), last_session,
-                                        events::node::session_end::lost}));
-      case 10:
-        return void(decide_on(
-            j, events::node::acceptance_result{time.now(), {random.hex(2)}}));
-      case 11:
-        return void(decide_on(
-            j, events::node::warn_of_expiry{j.cert.not_after - seconds{1}}));
-      case 0:
-        return void(decide_on(j, events::node::cordon{time.now(), "noisy"}));
-      case 1:
-        return void(decide_on(j, events::node::adopt{time.now()}));
-      case 2:
-        return void(decide_on(j, events::node::retire{time.now(), ""}));
-      case 3:
-        return void(
-            decide_on(j, events::node::revoke_identity{time.now(), ""}));
-      case 4:
-        return void(decide_on(j, events::node::suspect_clone{time.now()}));
-      case 5:
-        return void(decide_on(j, events::node::tell_shared{{random.hex()},
-                                                           random.id<node_id>(),
-                                                           j.tenant,
-                                                           false,
-                                                           time.now()}));
-      default:
-        return void(reclaim(j));
-    }
-  }
+  void change(const events::node::joined& j);
 
   /// Something that an owner may do to its sites and pools; what ends is
   /// another site, and another pool.
   void change_directory(const tenant_id& owner, const site_id& site,
-                        const pool_id& pool) {
-    change_site(site, owner,
-                events::site::update{random.hex(4), std::nullopt, time.now()});
-    auto served = add_site(owner, events::site::kind::dedicated, add_tenant());
-    change_site(served, owner,
-                events::site::update{std::nullopt, add_tenant(), time.now()});
-    if (random.coin())
-      change_site(served, owner, events::site::remove{time.now()});
-    events::pool::policy rules;
-    rules.join_attestors = {"tpm"};
-    rules.platform_operated = random.coin();
-    change_pool(
-        pool, owner,
-        events::pool::update{random.hex(4), std::nullopt, rules, time.now()});
-    change_pool(add_pool(owner, site), owner,
-                events::pool::archive{time.now()});
+                        const pool_id& pool);
+
+  /// A machine that waits, a machine of its own; unclaimed without a pool.
+  events::join_request::opened open_request(
+      const tenant_id& owner, const site_id& site,
+      const std::optional<pool_id>& pool = std::nullopt);
+  /// What the request's stream decides; nothing when it refuses.
+  template <class Command>
+  void decide_on_request(const events::join_request::opened& o,
+                         const Command& c) {
+    events::join_request::state s;
+    auto all = store->read_stream(stream_of(o.id), 0, 1000);
+    REQUIRE(all);
+    for (const auto& e : all.value())
+      s = evolve(std::move(s), events::join_request::decode(e).value());
+    auto decided = decide(s, c);
+    if (!decided)
+      return;
+    for (const auto& e : decided.value())
+      append({on(stream_of(o.id), o.tenant, {encode(e)})});
   }
+  /// Something that its machine, or an operator, may do about it.
+  void change(const events::join_request::opened& o, const pool_id& pool);
 
   /// Many events of every kind, with time passing.
-  void random_history(int steps) {
-    std::vector<events::join_token::created> open_tokens;
-    auto tenant = add_tenant();
-    auto site = add_site(tenant);
-    auto pool = add_pool(tenant, site);
-    for (int i = 0; i < steps; ++i) {
-      time.advance(seconds{static_cast<std::int64_t>(random.below(120))});
-      actor = random.coin() ? "alice" : "machine";
-      correlation = "req-" + random.hex(4);
-      switch (random.below(10)) {
-        case 0:
-          tenant = add_tenant();
-          if (auto c = add_credential(tenant); random.coin())
-            revoke(c);
-          site = add_site(tenant,
-                          static_cast<events::site::kind>(random.below(3)));
-          pool = add_pool(tenant, site);
-          change_directory(tenant, site, pool);
-          break;
-        case 1:
-        case 2:
-        case 3:
-          open_tokens.push_back(add_token(
-              tenant, pool, site,
-              static_cast<std::int64_t>(1 + random.below(3)), seconds{600}));
-          break;
-        case 4:
-          if (!open_tokens.empty()) {
-            revoke(open_tokens.back());
-            open_tokens.pop_back();
-          }
-          break;
-        default:
-          if (!open_tokens.empty()) {
-            auto j = join(open_tokens.back());
-            if (--open_tokens.back().max_uses == 0)
-              open_tokens.pop_back();
-            if (random.coin())
-              adopt(j);
-            for (auto n = random.below(4); n > 0; --n)
-              change(j);
-          }
-      }
-    }
-  }
+  void random_history(int steps);
 
   /// In whose name events are appended, and for which request.
   std::string actor = "system";

@@ -18,17 +18,11 @@ namespace bc::testing {
 /// one of its own.
 class world_clock final : public clock {
  public:
-  explicit world_clock(time_point start) : own_(start) {}
-  [[nodiscard]] time_point now() const override { return own_.now(); }
-  void advance(milliseconds by) { set(now() + by); }
-  void set(time_point t) {
-    own_.set(t);
-    if (of_store_)
-      of_store_->set(t);
-  }
-  void also(events::testing::postgres_clock& of_store) {
-    of_store_ = &of_store;
-  }
+  explicit world_clock(time_point start);
+  [[nodiscard]] time_point now() const override;
+  void advance(milliseconds by);
+  void set(time_point t);
+  void also(events::testing::postgres_clock& of_store);
 
  private:
   manual_clock own_;
@@ -39,39 +33,16 @@ class world_clock final : public clock {
 /// postgres; memory without), so that one test program holds on each store.
 class world_store {
  public:
-  explicit world_store(time_point start) : time(start) {}
+  explicit world_store(time_point start);
 
-  [[nodiscard]] std::unique_ptr<events::journal> open() {
-    const char* given = std::getenv("BC_TEST_STORE");
-    const std::string kind = given == nullptr ? "memory" : given;
-    if (kind == "sqlite")
-      return open_sqlite();
-    if (kind == "postgres")
-      return open_postgres();
-    if (kind != "memory")
-      FAIL("BC_TEST_STORE is " << kind);
-    return events::make_memory_journal(time);
-  }
+  [[nodiscard]] std::unique_ptr<events::journal> open();
 
   world_clock time;
 
  private:
-  std::unique_ptr<events::journal> open_sqlite() {
-    folder_.emplace(quick_parent());
-    projector_ = projections::make_projector();
-    auto opened = events::open_sqlite_journal(*folder_ / "journal.db", time,
-                                              projector_.get());
-    if (!opened)
-      FAIL(opened.error().message << " " << opened.error().detail);
-    return std::move(opened).value();
-  }
+  std::unique_ptr<events::journal> open_sqlite();
 
-  std::unique_ptr<events::journal> open_postgres() {
-    schema_.emplace();
-    store_time_.emplace(schema_->url(), time.now());
-    time.also(*store_time_);
-    return events::testing::open_store(schema_->url());
-  }
+  std::unique_ptr<events::journal> open_postgres();
 
   std::optional<temporary_folder> folder_;
   std::unique_ptr<events::inline_projector> projector_;

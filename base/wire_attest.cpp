@@ -1,0 +1,152 @@
+#include "base/wire_attest.hpp"
+
+#include "base/json.hpp"
+#include "base/wire.hpp"
+#include "base/wire_evidence.hpp"
+#include "base/wire_fields.hpp"
+
+#include <utility>
+
+namespace bc::wire {
+
+namespace {
+
+using detail::invalid;
+using detail::put_base64;
+
+constexpr std::size_t max_attestor = 64;
+constexpr std::size_t max_kid = 64;
+constexpr std::size_t max_certificate = 4096;
+constexpr std::size_t max_payload = 4096;
+constexpr std::size_t max_chain = 5;  // the leaf and 4 above it
+constexpr std::size_t digest_size = 32;
+constexpr std::size_t signature_size = 64;
+
+result<bytes> sized(const json::reader& from, std::string_view name,
+                    std::size_t size) {
+  BC_TRY(data, from.base64(name));
+  if (data.size() != size)
+    return invalid("must be " + std::to_string(size) + " bytes",
+                   from.path_of(name));
+  return std::move(data);
+}
+
+result<bytes> at_most(const json::reader& from, std::string_view name,
+                      std::size_t limit) {
+  BC_TRY(data, from.base64(name));
+  if (data.empty() || data.size() > limit)
+    return invalid("must be 1 to " + std::to_string(limit) + " bytes",
+                   from.path_of(name));
+  return std::move(data);
+}
+
+result<std::string> kid_of(const json::reader& from) {
+  BC_TRY(kid, from.text("kid"));
+  if (kid.size() > max_kid)
+    return invalid("is longer than 64 bytes", from.path_of("kid"));
+  return std::move(kid);
+}
+
+result<std::vector<bytes>> chain_of(const json::reader& from) {
+  // Counted before any of it is decoded.
+  BC_TRY(texts, from.texts("chain"));
+  if (texts.empty() || texts.size() > max_chain)
+    return invalid("must have 1 to 5 members", from.path_of("chain"));
+  BC_TRY(chain, detail::base64_list(from, "chain"));
+  for (const auto& certificate : chain)
+    if (certificate.empty() || certificate.size() > max_certificate)
+      return invalid("has a member that is not of 1 to 4096 bytes",
+                     from.path_of("chain"));
+  return std::move(chain);
+}
+
+}  // namespace
+
+std::string encode(const challenge_request& request) {
+  json::writer out;
+  out.begin_object()
+      .field("protocol", protocol_version)
+      .field("attestor", request.attestor);
+  put_base64(out, "csrSha256", request.csr_sha256);
+  out.key("evidence").begin_object();
+  if (!request.leaf.empty()) {
+    out.key("x509pop").begin_object();
+    put_base64(out, "leaf", request.leaf);
+    out.end_object();
+  }
+  out.end_object().end_object();
+  return out.str();
+}
+
+result<challenge_request> decode_challenge_request(std::string_view body) {
+  if (body.size() > max_body)
+    return invalid("the body is larger than 64 KiB", "");
+  BC_TRY(doc, json::parse_object(body));
+  json::reader from{doc};
+  BC_TRYV(detail::check_protocol(from));
+  challenge_request out;
+  BC_TRY(attestor, from.text("attestor"));
+  if (attestor.size() > max_attestor)
+    return invalid("is longer than 64 bytes", "/attestor");
+  BC_TRY(csr, sized(from, "csrSha256", digest_size));
+  BC_TRY(evidence, from.object("evidence"));
+  if (evidence.has("x509pop")) {
+    BC_TRY(presented, evidence.object("x509pop"));
+    BC_TRY(leaf, at_most(presented, "leaf", max_certificate));
+    out.leaf = std::move(leaf);
+  }
+  out.attestor = std::move(attestor);
+  out.csr_sha256 = std::move(csr);
+  return out;
+}
+
+std::string encode(const challenge_body& body) {
+  json::writer out;
+  out.begin_object().field("kid", body.kid);
+  put_base64(out, "nonce", body.nonce);
+  out.field("exp", body.expires_ms);
+  put_base64(out, "payload", body.payload);
+  put_base64(out, "csrSha256", body.csr_sha256);
+  out.end_object();
+  return out.str();
+}
+
+result<challenge_body> decode_challenge_body(std::string_view body) {
+  BC_TRY(doc, json::parse_object(body));
+  json::reader from{doc};
+  BC_TRY(kid, kid_of(from));
+  BC_TRY(nonce, sized(from, "nonce", nonce_size));
+  BC_TRY(expires, from.integer("exp"));
+  BC_TRY(payload, at_most(from, "payload", max_payload));
+  BC_TRY(csr, sized(from, "csrSha256", digest_size));
+  return challenge_body{kid, nonce, expires, payload, csr};
+}
+
+namespace detail {
+
+void put_x509pop(json::writer& out, const x509pop_evidence& evidence) {
+  out.key("x509pop").begin_object();
+  put_base64_list(out, "chain", evidence.chain);
+  out.field("kid", evidence.kid);
+  put_base64(out, "nonce", evidence.nonce);
+  out.field("exp", evidence.expires_ms);
+  put_base64(out, "signature", evidence.signature);
+  out.end_object();
+}
+
+result<std::optional<x509pop_evidence>> x509pop_of(
+    const json::reader& evidence) {
+  if (!evidence.has("x509pop"))
+    return std::optional<x509pop_evidence>{};
+  BC_TRY(from, evidence.object("x509pop"));
+  BC_TRY(chain, chain_of(from));
+  BC_TRY(kid, kid_of(from));
+  BC_TRY(nonce, sized(from, "nonce", nonce_size));
+  BC_TRY(expires, from.integer("exp"));
+  BC_TRY(signature, sized(from, "signature", signature_size));
+  return std::optional{x509pop_evidence{chain, kid, nonce, expires, signature}};
+}
+
+}  // namespace detail
+
+}  // namespace bc::wire

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What attestors other than the join token add to the daemon protocol (spec:
+/// ATTESTATION sections 1.1 and 3).
+namespace bc::wire {
+
+/// POST /v1/join-challenge: what the answer to the challenge will be about.
+struct challenge_request {
+  std::string attestor;  // as the join will name it
+  bytes csr_sha256;      // 32 bytes
+  /// evidence["x509pop"].leaf: DER, of the expired certificate; empty: none.
+  bytes leaf = {};
+};
+[[nodiscard]] std::string encode(const challenge_request& request);
+/// INVALID_INPUT with the path for a body that is not well formed, as
+/// decode_join_request; a leaf has 1 to 4,096 bytes.
+[[nodiscard]] result<challenge_request> decode_challenge_request(
+    std::string_view body);
+
+/// The body whose exact bytes are signed (purpose `join-challenge`) in an
+/// answer `challenge`. Key id, nonce and end are repeated by the join.
+struct challenge_body {
+  std::string kid;
+  bytes nonce;  // 16 bytes
+  std::int64_t expires_ms = 0;
+  /// Of x509pop: the secret, 32 bytes. Of tpm: what its TPM opens.
+  bytes payload;
+  bytes csr_sha256;
+};
+[[nodiscard]] std::string encode(const challenge_body& body);
+[[nodiscard]] result<challenge_body> decode_challenge_body(
+    std::string_view body);
+
+/// evidence["x509pop"] of a join: the expired certificate and a proof of its
+/// key. `signature` is by that key, purpose `rejoin-pop`, over the SHA-256 of
+/// the CSR, the SHA-256 of the leaf, the nonce, the decimal text of
+/// `expires_ms`, the challenge's secret and the digest of what the request
+/// claims (pki/claims_digest.hpp).
+struct x509pop_evidence {
+  std::vector<bytes> chain;  // DER, leaf first; only the leaf counts
+  std::string kid;
+  bytes nonce;  // 16 bytes
+  std::int64_t expires_ms = 0;
+  bytes signature;  // 64 bytes
+};
+
+inline constexpr std::string_view x509pop_attestor = "x509pop";
+inline constexpr std::size_t nonce_size = 16;
+
+}  // namespace bc::wire

@@ -1,0 +1,381 @@
+#include "events/codec.hpp"
+#include "events/event_names.hpp"
+#include "events/join_request.hpp"
+#include "events/streams.hpp"
+
+namespace bc::events::join_request {
+
+namespace {
+
+using claim_kind = claim_move::kind;
+
+void take(moves& m, std::string claim, std::optional<time_point> until) {
+  m.claims.push_back({claim_kind::take, std::move(claim), until});
+}
+
+void release(moves& m, std::string claim) {
+  m.claims.push_back({claim_kind::release, std::move(claim), std::nullopt});
+}
+
+// Of `opened` and `refreshed`.
+template <class Event>
+moves waits(const Event& e) {
+  moves m;
+  take(m, pending_claim(e.site, e.subject), e.expires_at);
+  if (e.place)
+    take(m, place_claim(e.site, *e.place), e.expires_at);
+  return m;
+}
+
+// Of `approved` and `rejected`.
+template <class Event>
+moves waits_no_more(const Event& e, std::optional<time_point> until) {
+  moves m;
+  release(m, pending_claim(e.site, e.subject));
+  if (e.place)
+    release(m, place_claim(e.site, *e.place));
+  take(m, decided_claim(e.site, e.subject, e.csr_sha256), until);
+  return m;
+}
+
+moves effect(const opened& o) {
+  return waits(o);
+}
+moves effect(const refreshed& r) {
+  return waits(r);
+}
+moves effect(const approved& a) {
+  return waits_no_more(a, a.expires_at);
+}
+moves effect(const rejected& r) {
+  return waits_no_more(r, std::nullopt);
+}
+moves effect(const consumed& c) {
+  moves m;
+  release(m, decided_claim(c.site, c.subject, c.csr_sha256));
+  return m;
+}
+
+void put(json::writer& out, const tpm_identity& t) {
+  out.key("tpm").begin_object();
+  out.field("ekHash", t.ek_hash).field("ekCert", ek_text(t.certificate));
+  codec::put_unless_empty(out, "ekManufacturer", t.manufacturer);
+  codec::put_unless_empty(out, "ekModel", t.model);
+  out.end_object();
+}
+
+void put(json::writer& out, const vouched& v) {
+  out.key("vouch").begin_object();
+  out.field("mac", v.mac)
+      .field("ip", v.ip)
+      .field("vouchedBy", v.by.str())
+      .field("bootLeaseEpoch", v.boot_lease_epoch)
+      .field("workflowId", v.workflow);
+  out.end_object();
+}
+
+// The hashes; what else was seen is internal.
+void put_hashes(json::writer& data, const sighting& s) {
+  data.field("csrSha256", s.csr_sha256);
+  codec::put_unless_empty(data, "hardwareKey", s.hardware_key);
+  data.field("hardwareKeyTrusted", s.trusted);
+}
+
+void put_seen(json::writer& internal, const std::string& subject,
+              const sighting& s, const std::optional<std::int64_t>& place) {
+  internal.field("subject", subject).field("place", place);
+  internal.key("claims").raw(text_of(s.machine));
+  if (s.tpm)
+    put(internal, *s.tpm);
+  if (s.vouch)
+    put(internal, *s.vouch);
+}
+
+event_write written(std::string_view type, std::string data,
+                    std::string internal, moves effect) {
+  return {std::string{type}, 1, std::move(data), std::move(internal),
+          std::move(effect)};
+}
+
+event_write write(const opened& o) {
+  auto data = codec::object([&](json::writer& out) {
+    out.field("requestId", o.id.str())
+        .field("siteId", o.site.str())
+        .field("poolId", text_of(o.pool))
+        .field("attestor", o.attestor);
+    put_hashes(out, o.seen);
+    out.field("createdAt", to_rfc3339(o.at))
+        .field("expiresAt", to_rfc3339(o.expires_at));
+  });
+  auto internal = codec::object([&](json::writer& out) {
+    out.field("tenantId", o.tenant.str());
+    put_seen(out, o.subject, o.seen, o.place);
+  });
+  return written(name::join_request_opened, std::move(data),
+                 std::move(internal), effect(o));
+}
+
+event_write write(const refreshed& r) {
+  auto data = codec::object([&](json::writer& out) {
+    out.field("requestId", r.id.str()).field("siteId", r.site.str());
+    put_hashes(out, r.seen);
+    out.field("refreshedAt", to_rfc3339(r.at))
+        .field("expiresAt", to_rfc3339(r.expires_at));
+  });
+  auto internal = codec::object(
+      [&](json::writer& out) { put_seen(out, r.subject, r.seen, r.place); });
+  return written(name::join_request_refreshed, std::move(data),
+                 std::move(internal), effect(r));
+}
+
+template <class Decision>
+std::string data_of(const Decision& d, std::string_view when,
+                    std::optional<std::string> expires_at) {
+  return codec::object([&](json::writer& out) {
+    out.field("requestId", d.id.str())
+        .field("poolId", d.pool.str())
+        .field("siteId", d.site.str())
+        .field("attestor", d.attestor)
+        .field("csrSha256", d.csr_sha256)
+        .field("expiresAt", expires_at);
+    codec::put_unless_empty(out, "reason", d.reason);
+    out.field(when, to_rfc3339(d.at));
+  });
+}
+
+template <class Decision>
+std::string internal_of(const Decision& d) {
+  return codec::object([&](json::writer& out) {
+    out.field("subject", d.subject)
+        .field("place", d.place)
+        .field("decidedBy", d.by);
+  });
+}
+
+event_write write(const approved& a) {
+  return written(name::join_request_approved,
+                 data_of(a, "approvedAt", to_rfc3339(a.expires_at)),
+                 internal_of(a), effect(a));
+}
+
+event_write write(const rejected& r) {
+  return written(name::join_request_rejected,
+                 data_of(r, "rejectedAt", std::nullopt), internal_of(r),
+                 effect(r));
+}
+
+event_write write(const consumed& c) {
+  auto data = codec::object([&](json::writer& out) {
+    out.field("requestId", c.id.str())
+        .field("siteId", c.site.str())
+        .field("nodeId", c.node.str())
+        .field("csrSha256", c.csr_sha256)
+        .field("consumedAt", to_rfc3339(c.at));
+  });
+  auto internal = codec::object(
+      [&](json::writer& out) { out.field("subject", c.subject); });
+  return written(name::join_request_consumed, std::move(data),
+                 std::move(internal), effect(c));
+}
+
+result<claims> read_claims(const json::reader& internal) {
+  BC_TRY(from, internal.object("claims"));
+  claims c;
+  BC_TRY(uuid, from.optional_text("productUuid"));
+  c.product_uuid = std::move(uuid);
+  BC_TRY(serials, from.texts("serials"));
+  c.serials = std::move(serials);
+  BC_TRY(macs, from.texts("macs"));
+  c.macs = std::move(macs);
+  BC_TRY(gpus, from.texts("gpuUuids"));
+  c.gpu_uuids = std::move(gpus);
+  BC_TRY(hostname, from.optional_text("hostname"));
+  c.hostname = hostname.value_or("");
+  return c;
+}
+
+result<std::optional<tpm_identity>> read_tpm(const json::reader& internal) {
+  if (!internal.has("tpm"))
+    return std::nullopt;
+  BC_TRY(from, internal.object("tpm"));
+  BC_TRY(hash, from.text("ekHash"));
+  BC_TRY(certificate, codec::one_of(from, "ekCert", parse_ek));
+  BC_TRY(manufacturer, from.optional_text("ekManufacturer"));
+  BC_TRY(model, from.optional_text("ekModel"));
+  return tpm_identity{hash, certificate, manufacturer.value_or(""),
+                      model.value_or("")};
+}
+
+result<std::optional<vouched>> read_vouch(const json::reader& internal) {
+  if (!internal.has("vouch"))
+    return std::nullopt;
+  BC_TRY(from, internal.object("vouch"));
+  BC_TRY(mac, from.text("mac"));
+  BC_TRY(ip, from.text("ip"));
+  BC_TRY(by, codec::id_of<node_id>(from, "vouchedBy"));
+  BC_TRY(epoch, from.integer("bootLeaseEpoch"));
+  BC_TRY(workflow, from.optional_text("workflowId"));
+  return vouched{mac, ip, by, epoch, workflow};
+}
+
+result<sighting> read_seen(const json::reader& data,
+                           const json::reader& internal) {
+  sighting s;
+  BC_TRY(csr, data.text("csrSha256"));
+  s.csr_sha256 = std::move(csr);
+  BC_TRY(key, data.optional_text("hardwareKey"));
+  s.hardware_key = key.value_or("");
+  BC_TRY(trusted, data.boolean("hardwareKeyTrusted"));
+  s.trusted = trusted;
+  BC_TRY(machine, read_claims(internal));
+  s.machine = std::move(machine);
+  BC_TRY(tpm, read_tpm(internal));
+  s.tpm = std::move(tpm);
+  BC_TRY(vouch, read_vouch(internal));
+  s.vouch = std::move(vouch);
+  return s;
+}
+
+result<event> read_opened(const json::reader& data,
+                          const json::reader& internal) {
+  opened o;
+  BC_TRY(id, codec::id_of<join_request_id>(data, "requestId"));
+  o.id = std::move(id);
+  BC_TRY(tenant, codec::id_of<tenant_id>(internal, "tenantId"));
+  o.tenant = std::move(tenant);
+  BC_TRY(site, codec::id_of<site_id>(data, "siteId"));
+  o.site = std::move(site);
+  if (data.has("poolId")) {
+    BC_TRY(pool, codec::id_of<pool_id>(data, "poolId"));
+    o.pool = std::move(pool);
+  }
+  BC_TRY(attestor, data.text("attestor"));
+  o.attestor = std::move(attestor);
+  BC_TRY(subject, internal.text("subject"));
+  o.subject = std::move(subject);
+  BC_TRY(seen, read_seen(data, internal));
+  o.seen = std::move(seen);
+  BC_TRY(place, internal.optional_integer("place"));
+  o.place = place;
+  BC_TRY(at, codec::time_of(data, "createdAt"));
+  o.at = at;
+  BC_TRY(expires_at, codec::time_of(data, "expiresAt"));
+  o.expires_at = expires_at;
+  return event{std::move(o)};
+}
+
+result<event> read_refreshed(const json::reader& data,
+                             const json::reader& internal) {
+  BC_TRY(id, codec::id_of<join_request_id>(data, "requestId"));
+  BC_TRY(site, codec::id_of<site_id>(data, "siteId"));
+  BC_TRY(subject, internal.text("subject"));
+  BC_TRY(seen, read_seen(data, internal));
+  BC_TRY(place, internal.optional_integer("place"));
+  BC_TRY(at, codec::time_of(data, "refreshedAt"));
+  BC_TRY(expires_at, codec::time_of(data, "expiresAt"));
+  return event{refreshed{id, site, subject, seen, place, at, expires_at}};
+}
+
+// What both decisions have.
+template <class Decision>
+result<Decision> read_decision(const json::reader& data,
+                               const json::reader& internal,
+                               std::string_view when) {
+  Decision d;
+  BC_TRY(id, codec::id_of<join_request_id>(data, "requestId"));
+  d.id = std::move(id);
+  BC_TRY(pool, codec::id_of<pool_id>(data, "poolId"));
+  d.pool = std::move(pool);
+  BC_TRY(site, codec::id_of<site_id>(data, "siteId"));
+  d.site = std::move(site);
+  BC_TRY(attestor, data.text("attestor"));
+  d.attestor = std::move(attestor);
+  BC_TRY(csr, data.text("csrSha256"));
+  d.csr_sha256 = std::move(csr);
+  BC_TRY(reason, data.optional_text("reason"));
+  d.reason = reason.value_or("");
+  BC_TRY(at, codec::time_of(data, when));
+  d.at = at;
+  BC_TRY(subject, internal.text("subject"));
+  d.subject = std::move(subject);
+  BC_TRY(place, internal.optional_integer("place"));
+  d.place = place;
+  BC_TRY(by, internal.text("decidedBy"));
+  d.by = std::move(by);
+  return d;
+}
+
+result<event> read_approved(const json::reader& data,
+                            const json::reader& internal) {
+  BC_TRY(a, read_decision<approved>(data, internal, "approvedAt"));
+  BC_TRY(expires_at, codec::time_of(data, "expiresAt"));
+  a.expires_at = expires_at;
+  return event{std::move(a)};
+}
+
+result<event> read_rejected(const json::reader& data,
+                            const json::reader& internal) {
+  BC_TRY(r, read_decision<rejected>(data, internal, "rejectedAt"));
+  return event{std::move(r)};
+}
+
+result<event> read_consumed(const json::reader& data,
+                            const json::reader& internal) {
+  BC_TRY(id, codec::id_of<join_request_id>(data, "requestId"));
+  BC_TRY(site, codec::id_of<site_id>(data, "siteId"));
+  BC_TRY(node, codec::id_of<node_id>(data, "nodeId"));
+  BC_TRY(csr, data.text("csrSha256"));
+  BC_TRY(at, codec::time_of(data, "consumedAt"));
+  BC_TRY(subject, internal.text("subject"));
+  return event{consumed{id, site, node, subject, csr, at}};
+}
+
+}  // namespace
+
+std::string text_of(const claims& c) {
+  return codec::object([&](json::writer& out) {
+    out.field("productUuid", c.product_uuid)
+        .field("serials", c.serials)
+        .field("macs", c.macs)
+        .field("gpuUuids", c.gpu_uuids);
+    codec::put_unless_empty(out, "hostname", c.hostname);
+  });
+}
+
+std::string pending_claim(const site_id& site, std::string_view subject) {
+  return "request:" + site.str() + ":" + std::string{subject};
+}
+
+std::string decided_claim(const site_id& site, std::string_view subject,
+                          std::string_view csr_sha256) {
+  auto out = "decided:" + site.str();
+  return out.append(":").append(subject).append(":").append(csr_sha256);
+}
+
+std::string place_claim(const site_id& site, std::int64_t place) {
+  return "place:" + site.str() + ":" + std::to_string(place);
+}
+
+moves moves_of(const event& e) {
+  return std::visit([](const auto& what) { return effect(what); }, e);
+}
+
+event_write encode(const event& e) {
+  return std::visit([](const auto& what) { return write(what); }, e);
+}
+
+result<event> decode(const envelope& e) {
+  if (codec::is(e, name::join_request_opened))
+    return codec::read_event(e, read_opened);
+  if (codec::is(e, name::join_request_refreshed))
+    return codec::read_event(e, read_refreshed);
+  if (codec::is(e, name::join_request_approved))
+    return codec::read_event(e, read_approved);
+  if (codec::is(e, name::join_request_rejected))
+    return codec::read_event(e, read_rejected);
+  if (codec::is(e, name::join_request_consumed))
+    return codec::read_event(e, read_consumed);
+  return codec::unknown_event(e);
+}
+
+}  // namespace bc::events::join_request

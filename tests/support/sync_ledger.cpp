@@ -1,0 +1,125 @@
+#include "tests/support/sync_ledger.hpp"
+
+namespace bc::test {
+
+sync_ledger::sync_ledger(events::journal& journal, const clock& time,
+                         projections::queries* queries)
+    : journal_(journal), time_(time), queries_(queries) {}
+
+void sync_ledger::tenant(
+    const tenant_id& id,
+    actors::reply_to<actors::shared_state<events::tenant::state>> done) {
+  done(fold<events::tenant::state>(id, events::tenant::decode));
+}
+
+void sync_ledger::site(
+    const site_id& id,
+    actors::reply_to<actors::shared_state<events::site::state>> done) {
+  done(fold<events::site::state>(id, events::site::decode));
+}
+
+void sync_ledger::pool(
+    const pool_id& id,
+    actors::reply_to<actors::shared_state<events::pool::state>> done) {
+  done(fold<events::pool::state>(id, events::pool::decode));
+}
+
+void sync_ledger::credential(
+    const credential_id& id,
+    actors::reply_to<actors::shared_state<events::credential::state>> done) {
+  done(fold<events::credential::state>(id, events::credential::decode));
+}
+
+void sync_ledger::token(
+    const join_token_id& id,
+    actors::reply_to<actors::shared_state<events::join_token::state>> done) {
+  done(fold<events::join_token::state>(id, events::join_token::decode));
+}
+
+void sync_ledger::request(
+    const join_request_id& id,
+    actors::reply_to<actors::shared_state<events::join_request::state>> done) {
+  done(fold<events::join_request::state>(id, events::join_request::decode));
+}
+
+void sync_ledger::node(
+    const node_id& id,
+    actors::reply_to<actors::shared_state<events::node::state>> done) {
+  done(fold<events::node::state>(id, events::node::decode));
+}
+
+void sync_ledger::command(
+    const command_id& id,
+    actors::reply_to<actors::shared_state<events::command::state>> done) {
+  done(fold<events::command::state>(id, events::command::decode));
+}
+
+void sync_ledger::append(events::batch b,
+                         actors::reply_to<events::append_outcome> done) {
+  auto group = journal_.append(std::span<const events::batch>{&b, 1});
+  if (group)
+    return done(std::move(group).value().front());
+  // Preconditions alone leave nothing to look up.
+  if (!b.has_events())
+    return done(group.error());
+  auto found = journal_.outcome(b.id);
+  if (!found)
+    return done(found.error());
+  if (!found.value())
+    return done(group.error());
+  done(events::append_outcome{std::move(*found.value())});
+}
+
+void sync_ledger::holder(
+    std::string claim,
+    actors::reply_to<std::optional<events::claim_holder>> done) {
+  done(journal_.holder(claim));
+}
+
+void sync_ledger::refusals(
+    std::string owner, std::string csr_sha256, std::size_t limit,
+    actors::reply_to<std::vector<events::refused_join>> done) {
+  done(journal_.find_refusals(owner, csr_sha256, limit));
+}
+
+void sync_ledger::event_at(
+    std::uint64_t position,
+    actors::reply_to<std::optional<events::envelope>> done) {
+  if (position == 0)
+    return done(std::optional<events::envelope>{});
+  auto read = journal_.read_all(position - 1, 1);
+  if (!read)
+    return done(read.error());
+  std::optional<events::envelope> found;
+  if (!read.value().empty() && read.value().front().position == position)
+    found = std::move(read.value().front());
+  done(std::move(found));
+}
+
+void sync_ledger::events_after(
+    std::uint64_t position, std::size_t limit,
+    actors::reply_to<std::vector<events::envelope>> done) {
+  done(journal_.read_all(position, limit));
+}
+
+void sync_ledger::head(actors::reply_to<events::head_row> done) {
+  done(journal_.head());
+}
+
+void sync_ledger::query(
+    std::function<result<std::string>(projections::queries&)> read,
+    actors::reply_to<std::string> done) {
+  if (queries_ == nullptr)
+    return done(fail(errc::unavailable, "no read models here"));
+  done(read(*queries_));
+}
+
+void sync_ledger::after(milliseconds, std::function<void()> run) {
+  run();
+}
+
+time_point sync_ledger::now() const {
+  return time_.now();
+}
+
+}  // namespace bc::test
