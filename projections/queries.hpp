@@ -205,7 +205,7 @@ class queries {
   /// Whoever asks must have seen that pool and site are the tenant's to see.
   [[nodiscard]] virtual result<page<join_request_row>> list_join_requests(
       const request_filter& which, std::string_view after, int limit) = 0;
-  /// The places of a site that pending requests have, in order
+  /// The places of a site that pending requests have, in no order
   /// (events::join_request::place_claim). Only where to look for a free one.
   [[nodiscard]] virtual result<std::vector<std::int64_t>> taken_places(
       std::string_view site, time_point now) = 0;

@@ -103,7 +103,7 @@ inline constexpr std::string_view requests_by_state = BC_REQUEST_SELECT
 // it.
 inline constexpr std::string_view taken_places =
     "select place from join_requests where site = ?1 and place is not null"
-    " and place >= 0 and expires_at > ?2 order by site, place";
+    " and place >= 0 and expires_at > ?2";
 
 // Of nodes that are not retired. An empty text compares with everything.
 inline constexpr std::string_view nodes_of_tenant = BC_NODE_SELECT

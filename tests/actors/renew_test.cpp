@@ -203,13 +203,13 @@ TEST_CASE("renew: a proof is used once (case 101)") {
   REQUIRE(renewed(w.renew(ahead, m.leaf())));
   w.renew_well(m);
   const auto after = w.head();
-  w.time.advance(milliseconds{119'999});
+  w.time.advance(seconds{120});
   check_renew_refused(w, w.renew(ahead, m.leaf()), after,
                       refusal_reason::renew_replayed, w.owner);
-  // At the very end its key still is what it was.
+  // A moment longer it is still remembered, and then out of time.
   w.time.advance(milliseconds{1});
   check_renew_refused(w, w.renew(ahead, m.leaf()), after,
-                      refusal_reason::renew_csr, w.owner);
+                      refusal_reason::renew_client_time, w.owner);
 }
 
 TEST_CASE("renew: a month of renewals leaves the node as small as it was") {

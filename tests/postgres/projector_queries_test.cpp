@@ -68,7 +68,7 @@ insert into join_requests (id, scope, tenant, site, pool, attestor, state,
   case when i % 4 = 0 then 'pending' when i % 4 = 1 then 'approved'
   when i % 4 = 2 then 'consumed' else 'expired' end,
   case when i % 4 < 2 then 1 else 0 end, 'aa', '{}', '', 0, i, i, i + 1000
-  from generate_series(1, 20000) i;
+  from generate_series(1, 60000) i;
 insert into audit select lpad(i::text, 15, '0') || '-' ||
   lpad(i::text, 20, '0') || ' ten_000001', lpad(i::text, 15, '0') || '-' ||
   lpad(i::text, 20, '0'), i, 'ten_000001', 'ten_000001', i,
@@ -81,7 +81,7 @@ insert into shared_macs select 'node_' || lpad(i::text, 6, '0') || ' aa',
   'aa', case when i % 2 = 0 then null else i end
   from generate_series(1, 10000) i;
 insert into commands select 'cmd_' || lpad(i::text, 6, '0'),
-  lpad(i::text, 20, '0'), 'ten_000001', 'node_' || lpad((i % 500)::text, 6, '0'),
+  lpad(i::text, 20, '0'), 'ten_000001', 'node_' || lpad((i % 10)::text, 6, '0'),
   'ping', '{}', i, i + 1000, case when i % 10 = 0 then null else i end, null,
   null from generate_series(1, 10000) i;
 insert into credentials select 'cred_' || lpad(i::text, 6, '0'),
