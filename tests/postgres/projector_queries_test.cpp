@@ -82,8 +82,8 @@ insert into shared_macs select 'node_' || lpad(i::text, 6, '0') || ' aa',
   from generate_series(1, 10000) i;
 insert into commands select 'cmd_' || lpad(i::text, 6, '0'),
   lpad(i::text, 20, '0'), 'ten_000001', 'node_' || lpad((i % 10)::text, 6, '0'),
-  'ping', '{}', i, i + 1000, case when i % 10 = 0 then null else i end, null,
-  null from generate_series(1, 10000) i;
+  'ping', '{}', i, i + 100000, case when i % 7 = 0 then null else i end, null,
+  null from generate_series(1, 60000) i;
 insert into credentials select 'cred_' || lpad(i::text, 6, '0'),
   'ten_' || lpad((i % 7)::text, 6, '0'), 'x', '[]', i, null
   from generate_series(1, 5000) i;
