@@ -133,9 +133,7 @@ std::string diagnosed(const parameters& how) {
 }
 
 fault cannot_connect(const PGconn* pg, const parameters& how) {
-  std::string words = pg == nullptr ? "out of memory" : PQerrorMessage(pg);
-  while (!words.empty() && words.back() == '\n')
-    words.pop_back();
+  auto words = one_line(pg == nullptr ? "out of memory" : PQerrorMessage(pg));
   bool no_password = pg != nullptr && PQconnectionNeedsPassword(pg) == 1;
   auto state = no_password ? "28P01" : diagnosed(how);
   if (state.starts_with("28"))

@@ -51,7 +51,8 @@ bool may_pass(std::string_view state) {
          starts(state, "53") || state == "58030";
 }
 
-// libpq words what it cannot do in several lines, which a log would tear apart.
+}  // namespace
+
 std::string one_line(std::string_view words) {
   std::string out;
   for (const char c : words) {
@@ -65,8 +66,6 @@ std::string one_line(std::string_view words) {
     out.pop_back();
   return out;
 }
-
-}  // namespace
 
 std::string numbered(std::string_view sql) {
   std::string out;

@@ -16,6 +16,10 @@ struct failure {
   bool is_fatal = false;  // the connection is of no more use
 };
 
+/// libpq words what it cannot do in several lines, which a log would tear
+/// apart: in one.
+[[nodiscard]] std::string one_line(std::string_view words);
+
 /// What an error of the server means: the SQLSTATE ("" for a connection that
 /// broke) and the server's words go into the detail alone.
 [[nodiscard]] failure failure_of(std::string_view state,
