@@ -74,10 +74,6 @@ int two_free_ports() {
   return 0;
 }
 
-void write(const fs::path& to, const std::string& text) {
-  std::ofstream{to} << text;
-}
-
 bytes der_in(const fs::path& pem) {
   std::ifstream in{pem};
   std::string text{std::istreambuf_iterator<char>{in}, {}};
@@ -97,23 +93,22 @@ std::unique_ptr<software_tpm> software_tpm::make() {
     return nullptr;
   }
   std::unique_ptr<software_tpm> out{new software_tpm};
-  std::string name = (fs::temp_directory_path() / "bc-swtpm-XXXXXX").string();
-  REQUIRE(::mkdtemp(name.data()) != nullptr);
-  out->folder_ = name;
+  const std::string name = out->folder_.path().string();
   fs::create_directory(out->folder_ / "state");
   fs::create_directory(out->folder_ / "ca");
-  write(out->folder_ / "setup.conf",
-        "create_certs_tool=/usr/bin/swtpm_localca\n"
-        "create_certs_tool_config=" +
-            name + "/localca.conf\ncreate_certs_tool_options=" + name +
-            "/localca.options\nactive_pcr_banks=sha256\n");
-  write(out->folder_ / "localca.conf",
-        "statedir = " + name + "/ca\nsigningkey = " + name +
-            "/ca/signkey.pem\nissuercert = " + name +
-            "/ca/issuercert.pem\ncertserial = " + name + "/ca/certserial\n");
-  write(out->folder_ / "localca.options",
-        "--platform-manufacturer Example\n--platform-version 1\n"
-        "--platform-model Example\n");
+  write_text(out->folder_ / "setup.conf",
+             "create_certs_tool=/usr/bin/swtpm_localca\n"
+             "create_certs_tool_config=" +
+                 name + "/localca.conf\ncreate_certs_tool_options=" + name +
+                 "/localca.options\nactive_pcr_banks=sha256\n");
+  write_text(out->folder_ / "localca.conf",
+             "statedir = " + name + "/ca\nsigningkey = " + name +
+                 "/ca/signkey.pem\nissuercert = " + name +
+                 "/ca/issuercert.pem\ncertserial = " + name +
+                 "/ca/certserial\n");
+  write_text(out->folder_ / "localca.options",
+             "--platform-manufacturer Example\n--platform-version 1\n"
+             "--platform-model Example\n");
   REQUIRE(finish(start({"swtpm_setup", "--tpm2", "--tpmstate", name + "/state",
                         "--create-ek-cert", "--config",
                         name + "/setup.conf"})) == 0);
@@ -140,8 +135,6 @@ software_tpm::~software_tpm() {
     int status = 0;
     ::waitpid(process_, &status, 0);
   }
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
 }
 
 std::string software_tpm::tcti() const {

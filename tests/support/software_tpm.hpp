@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/bytes.hpp"
+#include "tests/support/temporary_folder.hpp"
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,7 +27,7 @@ class software_tpm {
 
  private:
   software_tpm() = default;
-  std::filesystem::path folder_;
+  temporary_folder folder_;
   int port_ = 0;
   int process_ = -1;
 };
