@@ -168,7 +168,8 @@ TEST_CASE("tpm EK certificate: a point in its short form is the same key") {
   o.compressed_point = true;
   for (auto kind : {key_kind::p256, key_kind::p384}) {
     auto der = good_certificate(kind, o);
-    CHECK(der.size() < good_certificate(kind).size() - 30);
+    // A coordinate is 32 bytes or more; signatures differ by a few.
+    CHECK(der.size() < good_certificate(kind).size() - 20);
     auto read = ek_certificate::read(der);
     REQUIRE(read);
     CHECK(read->is_for(make_ek(kind).area));
