@@ -68,6 +68,12 @@ class actor_ledger final : public ledger {
                reply_to<shared_state<events::command::state>> done) override {
     state_of<events::command::state>(events::stream_of(id), std::move(done));
   }
+  void boot_lease(
+      const site_id& of,
+      reply_to<shared_state<events::boot_lease::state>> done) override {
+    state_of<events::boot_lease::state>(events::boot_lease_stream(of),
+                                        std::move(done));
+  }
 
   void append(events::batch b, reply_to<events::append_outcome> done) override {
     auto admitted = others_.appends->enter();

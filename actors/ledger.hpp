@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "events/boot_lease.hpp"
 #include "events/command.hpp"
 #include "events/credential.hpp"
 #include "events/directory.hpp"
@@ -58,6 +59,9 @@ class ledger {
                     reply_to<shared_state<events::node::state>> done) = 0;
   virtual void command(const command_id& id,
                        reply_to<shared_state<events::command::state>> done) = 0;
+  virtual void boot_lease(
+      const site_id& of,
+      reply_to<shared_state<events::boot_lease::state>> done) = 0;
 
   /// Gives the batch to the journal writer. An outcome that is unknown after
   /// a commit is looked up before the callback runs.

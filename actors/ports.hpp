@@ -23,6 +23,7 @@ enum class daemon_request : std::uint8_t {
   fetch_commands = 6,  // what waits for a session's node
   command_result = 7,  // what became of a command
   check_session = 8,   // of a session that may have missed a notice
+  boot_lease = 9,      // POST /v1/boot-lease
 };
 
 /// nullopt: no number of ours.
@@ -38,6 +39,7 @@ enum class daemon_request : std::uint8_t {
     case daemon_request::fetch_commands:
     case daemon_request::command_result:
     case daemon_request::check_session:
+    case daemon_request::boot_lease:
       return what;
   }
   return std::nullopt;

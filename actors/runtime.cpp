@@ -3,6 +3,7 @@
 #include "actors/api/api.hpp"
 #include "actors/api/read_models.hpp"
 #include "actors/api_service.hpp"
+#include "actors/boot_lease/lease_flow.hpp"
 #include "actors/certificate_watch.hpp"
 #include "actors/gateway_watch.hpp"
 #include "actors/hardware_watch.hpp"
@@ -200,6 +201,12 @@ class caf_runtime final : public runtime, daemon_port, api_port {
     joining->certificate_lifetime = o.certificate_lifetime;
     joining->shared_uuids = o.shared_uuids;
     joining->x509pop = o.x509pop;
+    joining->tpm = o.tpm;
+    if (joining->tpm)
+      joining->tpm->models = models;
+    joining->discovery = o.discovery;
+    if (joining->discovery)
+      joining->discovery->models = models;
     joining->refused = [to = cast_.refusals, index = cast_.recent,
                         counts = measured_](refusal_report r) {
       counts->refusals.count(r.attestor, events::text_of(r.reason));
@@ -232,6 +239,15 @@ class caf_runtime final : public runtime, daemon_port, api_port {
           run_challenge(joining, bucket, std::move(streams), std::move(call),
                         std::move(done));
         });
+    auto leasing = std::make_shared<boot_lease_environment>();
+    if (o.discovery)
+      leasing->ttl = o.discovery->boot_lease;
+    daemons[daemon_request::boot_lease] =
+        [leasing](std::shared_ptr<ledger> streams, daemon_call call,
+                  std::function<void(daemon_outcome)> done) {
+          run_boot_lease(leasing, std::move(streams), std::move(call),
+                         std::move(done));
+        };
     api_flow api = [serving](std::shared_ptr<ledger> streams, api_call call,
                              std::function<void(api_reply)> done) {
       run_api_call(serving, std::move(streams), std::move(call),

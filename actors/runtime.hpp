@@ -1,7 +1,9 @@
 #pragma once
 
+#include "actors/discovery/discovery_attestor.hpp"
 #include "actors/measures.hpp"
 #include "actors/ports.hpp"
+#include "actors/tpm/tpm_attestor.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
@@ -12,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace bc::projections {
@@ -34,6 +37,10 @@ struct runtime_options {
   pki::shared_uuids shared_uuids;
   /// Whether nodes may join again by their expired certificates.
   bool x509pop = false;
+  /// How machines join by their TPMs; nothing: they do not.
+  std::optional<tpm_attestor> tpm = {};
+  /// How machines join that site agents vouch for; nothing: they do not.
+  std::optional<discovery_attestor> discovery = {};
   int worker_threads = 2;
   /// How often a store of several processes is asked for what others wrote.
   milliseconds tail_every{200};

@@ -119,6 +119,10 @@ std::string encode(const join_request& request) {
         .end_object();
   if (request.x509pop)
     detail::put_x509pop(out, *request.x509pop);
+  if (request.tpm)
+    detail::put_tpm(out, *request.tpm);
+  if (request.discovery)
+    detail::put_discovery(out, *request.discovery);
   out.end_object().end_object();
   return out.str();
 }
@@ -149,7 +153,11 @@ result<join_request> decode_join_request(std::string_view body) {
     out.sealed_token = sealed;
   }
   BC_TRY(x509pop, detail::x509pop_of(evidence));
+  BC_TRY(tpm, detail::tpm_of(evidence));
+  BC_TRY(discovery, detail::discovery_of(evidence));
   out.x509pop = std::move(x509pop);
+  out.tpm = std::move(tpm);
+  out.discovery = std::move(discovery);
   out.attestor = attestor;
   out.role = role;
   out.site_id = site;

@@ -44,7 +44,9 @@ struct join_request {
   claims hardware;
   std::optional<std::string> sealed_token;  // evidence["join-token"].sealed
   std::string node_id = {};  // the node it is to be: a claim; empty: none
-  std::optional<x509pop_evidence> x509pop = {};  // evidence["x509pop"]
+  std::optional<x509pop_evidence> x509pop = {};      // evidence["x509pop"]
+  std::optional<tpm_evidence> tpm = {};              // evidence["tpm"]
+  std::optional<discovery_evidence> discovery = {};  // evidence["discovery"]
 };
 
 [[nodiscard]] std::string encode(const join_request& request);

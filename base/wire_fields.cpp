@@ -10,6 +10,7 @@ namespace bc::wire::detail {
 namespace {
 
 constexpr std::size_t max_csr = 4096;
+constexpr std::size_t max_certificate = 4096;
 
 }  // namespace
 
@@ -52,6 +53,44 @@ result<std::vector<bytes>> base64_list(const json::reader& from,
     out.push_back(std::move(item).value());
   }
   return out;
+}
+
+result<bytes> sized(const json::reader& from, std::string_view name,
+                    std::size_t size) {
+  BC_TRY(data, from.base64(name));
+  if (data.size() != size)
+    return invalid("must be " + std::to_string(size) + " bytes",
+                   from.path_of(name));
+  return std::move(data);
+}
+
+result<bytes> at_most(const json::reader& from, std::string_view name,
+                      std::size_t limit) {
+  BC_TRY(data, from.base64(name));
+  if (data.empty() || data.size() > limit)
+    return invalid("must be 1 to " + std::to_string(limit) + " bytes",
+                   from.path_of(name));
+  return std::move(data);
+}
+
+result<bytes> at_most_or_none(const json::reader& from, std::string_view name,
+                              std::size_t limit) {
+  return from.has(name) ? at_most(from, name, limit) : result<bytes>{bytes{}};
+}
+
+result<std::vector<bytes>> certificates_of(const json::reader& from,
+                                           std::string_view name,
+                                           std::size_t most) {
+  BC_TRY(texts, from.texts(name));
+  if (texts.empty() || texts.size() > most)
+    return invalid("must have 1 to " + std::to_string(most) + " members",
+                   from.path_of(name));
+  BC_TRY(all, base64_list(from, name));
+  for (const auto& certificate : all)
+    if (certificate.empty() || certificate.size() > max_certificate)
+      return invalid("has a member that is not of 1 to 4096 bytes",
+                     from.path_of(name));
+  return std::move(all);
 }
 
 void put_base64(json::writer& out, std::string_view name, byte_view data) {

@@ -31,6 +31,19 @@ inline constexpr std::size_t max_text = 256;
 [[nodiscard]] result<std::vector<bytes>> base64_list(const json::reader& from,
                                                      std::string_view name);
 
+/// Bytes of just this size, or of 1 up to the limit.
+[[nodiscard]] result<bytes> sized(const json::reader& from,
+                                  std::string_view name, std::size_t size);
+[[nodiscard]] result<bytes> at_most(const json::reader& from,
+                                    std::string_view name, std::size_t limit);
+/// Empty when absent.
+[[nodiscard]] result<bytes> at_most_or_none(const json::reader& from,
+                                            std::string_view name,
+                                            std::size_t limit);
+/// 1 to `most` members of 1 to 4096 bytes each, counted before any is decoded.
+[[nodiscard]] result<std::vector<bytes>> certificates_of(
+    const json::reader& from, std::string_view name, std::size_t most);
+
 void put_base64(json::writer& out, std::string_view name, byte_view data);
 void put_base64_list(json::writer& out, std::string_view name,
                      const std::vector<bytes>& items);

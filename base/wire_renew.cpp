@@ -1,6 +1,7 @@
 #include "base/wire_renew.hpp"
 
 #include "base/json.hpp"
+#include "base/wire_evidence.hpp"
 #include "base/wire_fields.hpp"
 
 #include <utility>
@@ -13,21 +14,7 @@ using detail::invalid;
 
 constexpr std::size_t max_id = 64;
 constexpr std::size_t max_chain = 4;
-constexpr std::size_t max_certificate = 4096;
 constexpr std::size_t signature_size = 64;
-
-result<std::vector<bytes>> chain_of(const json::reader& from) {
-  // Counted before any of it is decoded.
-  BC_TRY(texts, from.texts("certificateChain"));
-  if (texts.empty() || texts.size() > max_chain)
-    return invalid("must have 1 to 4 members", "/certificateChain");
-  BC_TRY(chain, detail::base64_list(from, "certificateChain"));
-  for (const auto& certificate : chain)
-    if (certificate.empty() || certificate.size() > max_certificate)
-      return invalid("has a member that is not of 1 to 4096 bytes",
-                     "/certificateChain");
-  return std::move(chain);
-}
 
 }  // namespace
 
@@ -40,6 +27,8 @@ std::string encode(const renew_request& request) {
   detail::put_base64_list(out, "certificateChain", request.certificate_chain);
   out.field("clientTime", request.client_time_ms);
   detail::put_base64(out, "popSig", request.pop_signature);
+  if (request.attestation)
+    detail::put_attestation(out, *request.attestation);
   out.end_object();
   return out.str();
 }
@@ -54,12 +43,11 @@ result<renew_request> decode_renew_request(std::string_view body) {
   if (node.size() > max_id)
     return invalid("is longer than 64 bytes", "/nodeId");
   BC_TRY(csr, detail::csr_of(from));
-  BC_TRY(chain, chain_of(from));
+  BC_TRY(chain, detail::certificates_of(from, "certificateChain", max_chain));
   BC_TRY(time, from.integer("clientTime"));
-  BC_TRY(signature, from.base64("popSig"));
-  if (signature.size() != signature_size)
-    return invalid("must be 64 bytes", "/popSig");
-  return renew_request{node, csr, chain, time, signature};
+  BC_TRY(signature, detail::sized(from, "popSig", signature_size));
+  BC_TRY(attestation, detail::attestation_of(from));
+  return renew_request{node, csr, chain, time, signature, attestation};
 }
 
 }  // namespace bc::wire

@@ -3,8 +3,10 @@
 #include "base/bytes.hpp"
 #include "base/result.hpp"
 #include "base/wire.hpp"
+#include "base/wire_tpm.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +23,8 @@ struct renew_request {
   std::vector<bytes> certificate_chain;  // DER, the current one, leaf first
   std::int64_t client_time_ms = 0;
   bytes pop_signature;  // 64 bytes
+  /// For a certificate that names an AK: that AK's word on the new key.
+  std::optional<key_attestation> attestation = {};
 };
 
 [[nodiscard]] std::string encode(const renew_request& request);

@@ -28,7 +28,8 @@ double thread_cpu() {
 // answer signed, the server's time signed.
 double join_cost(const world& w, const std::vector<token>& tokens,
                  const std::vector<std::string>& bodies) {
-  const auto judged = judged_alone(tokens.front().record);
+  const auto& token = tokens.front().record;
+  const auto judged = judged_alone(token);
   auto before = thread_cpu();
   for (const auto& body : bodies) {
     auto now = bc::system_clock{}.now();
@@ -40,10 +41,11 @@ double join_cost(const world& w, const std::vector<token>& tokens,
     (void)pki::open_seal(w.keys->join_encryption, *request.sealed_token, digest,
                          now)
         .value();
-    auto plan = actors::plan_admission(
-        *w.keys, pki::max_node_lifetime, judged,
-        {request, csr.key, pki::hardware_key{}, digest, plain_identity},
-        "req_bench", now);
+    auto plan =
+        actors::plan_admission(*w.keys, pki::max_node_lifetime, judged,
+                               {request, csr.key, pki::hardware_key{}, digest,
+                                plain_identity, token.id.str()},
+                               spending_of(token, digest), "req_bench", now);
     actors::answer_signer signer{*w.keys, digest};
     (void)signer.joined(std::move(plan.value().answer), now);
   }

@@ -64,7 +64,7 @@ void measure_relay(const settings& s, const bound& b, report& out) {
   gateway::relay_listener_options listening;
   listening.keys = w.keys;
   auto api =
-      std::move(gateway::start_relay_listener(std::move(listening), daemons))
+      std::move(gateway::start_relay_listener(std::move(listening), joins))
           .value();
   gateway::relay_client_options o;
   o.addresses = {{"127.0.0.1", api->port()}};

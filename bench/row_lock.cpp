@@ -239,8 +239,9 @@ bool row_lock::join(std::size_t which, const std::string& body) {
       {claims.product_uuid, claims.product_serial, {}, {}, {}, {}, {}}));
   auto planned = actors::plan_admission(
       *all.w.keys, pki::max_node_lifetime, judged_alone(known->second),
-      {request.value(), csr.value().key, hardware, csr_sha256, plain_identity},
-      "req_bench", now);
+      {request.value(), csr.value().key, hardware, csr_sha256, plain_identity,
+       known->first},
+      spending_of(known->second, csr_sha256), "req_bench", now);
   if (!planned)
     return false;
   const auto& plan = planned.value();

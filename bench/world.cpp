@@ -1,5 +1,6 @@
 #include "bench/world.hpp"
 
+#include "actors/join_token/token_attesting.hpp"
 #include "actors/joining/admission_batch.hpp"
 #include "base/encoding.hpp"
 #include "events/streams.hpp"
@@ -132,14 +133,20 @@ std::vector<std::string> join_bodies(const world& w,
 }
 
 actors::judged_by judged_alone(const events::join_token::created& token) {
-  auto state = std::make_shared<events::join_token::state>();
-  state->token = token;
-  return {std::move(state),
+  return {std::make_shared<const events::grant>(events::grant_of(token)),
           std::make_shared<const events::pool::state>(),
           std::make_shared<const events::site::state>(),
           std::make_shared<const events::tenant::state>(),
           nullptr,
+          nullptr,
           nullptr};
+}
+
+actors::spend_for spending_of(const events::join_token::created& token,
+                              const pki::sha256_digest& csr) {
+  return [&token, csr](const node_id& node) -> result<actors::spending> {
+    return actors::spend_token(token, node, csr);
+  };
 }
 
 std::vector<events::batch> join_batches(const world& w,
@@ -147,7 +154,8 @@ std::vector<events::batch> join_batches(const world& w,
                                         std::size_t count) {
   std::vector<events::batch> out;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto judged = judged_alone(tokens[i % tokens.size()].record);
+    const auto& token = tokens[i % tokens.size()].record;
+    const auto judged = judged_alone(token);
     auto key = pki::private_key::generate();
     wire::join_request request;
     request.hardware.product_serial = to_hex(pki::random_bytes(8));
@@ -156,8 +164,8 @@ std::vector<events::batch> join_batches(const world& w,
     auto digest = pki::sha256(key.pub().spki());
     auto plan = actors::plan_admission(
         *w.keys, pki::max_node_lifetime, judged,
-        {request, key.pub(), hardware, digest, plain_identity}, "req_bench",
-        now());
+        {request, key.pub(), hardware, digest, plain_identity, token.id.str()},
+        spending_of(token, digest), "req_bench", now());
     auto& batch = plan.value().batch;
     // The directory is not what is measured.
     std::erase_if(batch.writes,

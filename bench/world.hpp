@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/joining/admission_batch.hpp"
 #include "actors/joining/judged_by.hpp"
 #include "base/clock.hpp"
 #include "base/wire.hpp"
@@ -49,6 +50,9 @@ void found(const world& w, events::journal& store);
 /// A token as a join is judged by it, without the directory.
 [[nodiscard]] actors::judged_by judged_alone(
     const events::join_token::created& token);
+/// One use of the token, which must outlive it.
+[[nodiscard]] actors::spend_for spending_of(
+    const events::join_token::created& token, const pki::sha256_digest& csr);
 inline const events::admitted_identity plain_identity{
     events::node::trust::platform, pki::certificate_role::node, false, false};
 

@@ -11,6 +11,8 @@ namespace bc::daemon {
 namespace {
 
 constexpr std::size_t challenge_size = 32;  // of x509pop
+// No TPM2B that an EK opens is larger (an RSA-4096 secret).
+constexpr std::size_t most_of_tpm = 1024;
 
 std::optional<pki::public_key> pinned_key(const wire::join_answer& answer,
                                           const expected_answer& expected) {
@@ -88,6 +90,8 @@ std::string_view answer_check_text(answer_check c) noexcept {
       return "SPIFFE SAN";
     case answer_check::role:
       return "role";
+    case answer_check::claims_sha256:
+      return "claims_sha256";
   }
   return "unknown";
 }
@@ -128,17 +132,35 @@ checked_join check_joined(const wire::join_answer& answer,
           leaf.value().not_after};
 }
 
+namespace {
+
+bool is_blob(const bytes& of_tpm) {
+  return !of_tpm.empty() && of_tpm.size() <= most_of_tpm;
+}
+
+bool has_form(const wire::challenge_body& body, bool of_tpm) {
+  return of_tpm ? is_blob(body.payload) && is_blob(body.encrypted_secret)
+                : body.payload.size() == challenge_size;
+}
+
+}  // namespace
+
 checked_challenge check_challenge(const wire::join_answer& answer,
-                                  expected_answer expected) {
+                                  expected_answer expected,
+                                  const wire::challenge_request& request) {
   expected.purpose = pki::purpose::join_challenge;
   if (!body_is_signed(answer, expected))
     return {answer_check::signature, {}};
   auto body = wire::decode_challenge_body(answer.body);
   if (!body || answer.what != wire::join_answer::kind::challenge ||
-      body.value().payload.size() != challenge_size)
+      !has_form(body.value(), request.tpm.has_value()))
     return {answer_check::form, {}};
   if (!is_own(body.value().csr_sha256, expected))
     return {answer_check::csr_sha256, {}};
+  // Before the TPM opens anything: a gateway that changed what is claimed must
+  // not get what it would be proved with.
+  if (request.tpm && body.value().claims_sha256 != request.tpm->claims_sha256)
+    return {answer_check::claims_sha256, {}};
   return {answer_check::none, std::move(body).value()};
 }
 

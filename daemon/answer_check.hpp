@@ -39,7 +39,8 @@ enum class answer_check {
   csr_sha256,
   key,
   spiffe,
-  role
+  role,
+  claims_sha256,  // of a challenge of `tpm`
 };
 /// "signature", "csr_sha256", "SPIFFE SAN", …
 [[nodiscard]] std::string_view answer_check_text(answer_check c) noexcept;
@@ -68,10 +69,11 @@ struct checked_challenge {
   answer_check failed = answer_check::none;
   wire::challenge_body body;
 };
-/// Judges an answer `challenge` to a request for a challenge of x509pop, whose
-/// purpose is its own, whatever `expected` says.
-[[nodiscard]] checked_challenge check_challenge(const wire::join_answer& answer,
-                                                expected_answer expected);
+/// Judges an answer `challenge`, whose purpose is its own, whatever `expected`
+/// says: of tpm where the request has its evidence, else of x509pop.
+[[nodiscard]] checked_challenge check_challenge(
+    const wire::join_answer& answer, expected_answer expected,
+    const wire::challenge_request& request = {});
 
 [[nodiscard]] checked_deferral check_deferred(const wire::join_answer& answer,
                                               const expected_answer& expected);

@@ -20,6 +20,8 @@ struct command {
 };
 [[nodiscard]] command add_join_command(CLI::App& app);
 [[nodiscard]] command add_node_command(CLI::App& app);
+[[nodiscard]] command add_site_command(CLI::App& app);
+[[nodiscard]] command add_helper_command(CLI::App& app);
 [[nodiscard]] command add_doctor_command(CLI::App& app);
 
 /// Prints "bcd: MESSAGE" on standard error; the exit code of wrong usage.

@@ -8,7 +8,10 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <array>
+#include <functional>
+#include <initializer_list>
 #include <sstream>
 
 namespace bc::daemon {
@@ -81,6 +84,25 @@ bool split_authority(std::string_view authority, endpoint& out) {
   return true;
 }
 
+bool is_ip_address(const std::string& text) {
+  std::array<unsigned char, 16> address{};
+  return ::inet_pton(AF_INET, text.c_str(), address.data()) == 1 ||
+         ::inet_pton(AF_INET6, text.c_str(), address.data()) == 1;
+}
+
+std::optional<endpoint> parse_url(std::string_view url, std::string_view scheme,
+                                  std::string port) {
+  if (!url.starts_with(scheme))
+    return std::nullopt;
+  auto authority = url.substr(scheme.size());
+  if (authority.ends_with('/'))
+    authority.remove_suffix(1);
+  endpoint out{{}, std::move(port)};
+  if (!split_authority(authority, out))
+    return std::nullopt;
+  return out;
+}
+
 result<std::string> text_of(const toml::node& node, std::string_view key) {
   const auto* value = node.as_string();
   if (value == nullptr)
@@ -88,10 +110,113 @@ result<std::string> text_of(const toml::node& node, std::string_view key) {
   return value->get();
 }
 
+// One key of a table: a text, and what takes it.
+struct table_key {
+  std::string_view name;
+  std::function<result<void>(const std::string& text)> take;
+};
+
+result<void> read_table(const toml::node& node, std::string_view name,
+                        std::initializer_list<table_key> keys) {
+  const auto* table = node.as_table();
+  if (table == nullptr)
+    return bad(std::string{name} + " must be a table");
+  for (const auto& [key, value] : *table) {
+    auto full = std::string{name} + "." + std::string{key.str()};
+    const auto* known = std::find_if(
+        keys.begin(), keys.end(),
+        [&key = key](const table_key& k) { return k.name == key.str(); });
+    if (known == keys.end())
+      return bad("unknown key " + full);
+    BC_TRY(text, text_of(value, full));
+    auto taken = known->take(text);
+    if (!taken)
+      return bad(full + " " + taken.error().message);
+  }
+  return ok();
+}
+
+auto into(std::string& field) {
+  return [&field](const std::string& text) -> result<void> {
+    if (text.empty())
+      return bad("must not be empty");
+    field = text;
+    return ok();
+  };
+}
+
+auto into(std::filesystem::path& field) {
+  return [&field](const std::string& text) -> result<void> {
+    if (!std::filesystem::path{text}.is_absolute())
+      return bad("must be an absolute path");
+    field = text;
+    return ok();
+  };
+}
+
+auto into(tpm_settings::use& field) {
+  return [&field](const std::string& text) -> result<void> {
+    using use = tpm_settings::use;
+    if (text != "auto" && text != "true" && text != "false")
+      return bad("must be \"auto\", \"true\" or \"false\"");
+    field = text == "auto"   ? use::automatic
+            : text == "true" ? use::always
+                             : use::never;
+    return ok();
+  };
+}
+
+result<void> read_tpm(const toml::node& node, config& out) {
+  auto& t = out.tpm;
+  return read_table(node, "tpm",
+                    {{"enabled", into(t.enabled)},
+                     {"tcti", into(t.tcti)},
+                     {"owner_auth_file", into(t.owner_auth_file)},
+                     {"endorsement_auth_file", into(t.endorsement_auth_file)}});
+}
+
+result<void> read_helper(const toml::node& node, config& out) {
+  auto& h = out.helper.emplace();
+  return read_table(node, "helper",
+                    {{"user", into(h.user)}, {"socket", into(h.socket)}});
+}
+
+auto into_listen(std::string& field) {
+  return [&field](const std::string& text) -> result<void> {
+    if (!parse_listen_address(text))
+      return bad("must be ADDRESS:PORT, for example 10.0.0.2:9480");
+    field = text;
+    return ok();
+  };
+}
+
+result<void> read_site_agent(const toml::node& node, config& out) {
+  auto& s = out.site_agent;
+  return read_table(node, "site_agent",
+                    {{"listen", into_listen(s.listen)},
+                     {"leases_file", into(s.leases_file)}});
+}
+
+struct named_table {
+  std::string_view name;
+  result<void> (*read)(const toml::node&, config&);
+};
+constexpr std::array<named_table, 3> tables = {
+    {{"tpm", read_tpm},
+     {"helper", read_helper},
+     {"site_agent", read_site_agent}}};
+
 result<config> read_keys(const toml::table& table) {
   config out;
   for (const auto& [key, node] : table) {
     std::string_view name = key.str();
+    const auto* one =
+        std::find_if(tables.begin(), tables.end(),
+                     [name](const named_table& t) { return t.name == name; });
+    if (one != tables.end()) {
+      BC_TRYV(one->read(node, out));
+      continue;
+    }
     const auto* known =
         std::find_if(required.begin(), required.end(),
                      [name](const text_key& k) { return k.name == name; });
@@ -123,16 +248,29 @@ result<toml::table> parse_toml(const std::filesystem::path& file) {
 }  // namespace
 
 result<endpoint> parse_gateway_url(std::string_view url) {
-  constexpr std::string_view scheme = "https://";
-  auto wrong = bad("gateway_url must be https://HOST or https://HOST:PORT");
-  if (!url.starts_with(scheme))
-    return wrong;
-  auto authority = url.substr(scheme.size());
-  if (authority.ends_with('/'))
-    authority.remove_suffix(1);
+  auto out = parse_url(url, "https://", "443");
+  if (!out)
+    return bad("gateway_url must be https://HOST or https://HOST:PORT");
+  return *out;
+}
+
+result<endpoint> parse_site_agent_url(std::string_view url) {
+  auto out = parse_url(url, "http://", "9480");
+  if (!out)
+    return bad("a site agent's URL must be http://HOST or http://HOST:PORT");
+  return *out;
+}
+
+result<endpoint> parse_listen_address(std::string_view text) {
   endpoint out;
-  if (!split_authority(authority, out))
-    return wrong;
+  const bool any_port = text.ends_with(":0");
+  auto named = std::string{text.substr(0, text.size() - any_port)};
+  out.port.clear();
+  if (!split_authority(any_port ? named + "1" : named, out) ||
+      out.port.empty() || !is_ip_address(out.host))
+    return bad("must be ADDRESS:PORT");
+  if (any_port)
+    out.port = "0";
   return out;
 }
 

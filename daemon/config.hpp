@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,40 @@ struct endpoint {
 
 /// INVALID_CONFIG for anything but https://host[:port][/].
 [[nodiscard]] result<endpoint> parse_gateway_url(std::string_view url);
+/// Where a site agent gives vouches: http://host[:port][/], port 9480 unless
+/// given. INVALID_CONFIG for anything else.
+[[nodiscard]] result<endpoint> parse_site_agent_url(std::string_view url);
+/// ADDRESS:PORT, an IPv6 address in brackets; port 0: any. INVALID_CONFIG.
+[[nodiscard]] result<endpoint> parse_listen_address(std::string_view text);
+
+/// `[tpm]`: the machine's TPM and what bcd may do with it.
+struct tpm_settings {
+  enum class use {
+    automatic,  // where there is one that works
+    always,     // nothing goes without it
+    never,
+  };
+  use enabled = use::automatic;
+  std::string tcti = "device:/dev/tpmrm0";
+  /// The passwords of the owner and endorsement hierarchies; empty: they have
+  /// none.
+  std::filesystem::path owner_auth_file = {};
+  std::filesystem::path endorsement_auth_file = {};
+};
+
+/// `[helper]`: `bcd helper` holds the TPM for a `bcd node` that is not root.
+struct helper_settings {
+  std::string user = "bcd";
+  std::filesystem::path socket = "/run/bcd/helper.sock";
+};
+
+/// `[site_agent]`: what `bcd site` needs beside a node's configuration.
+struct site_agent_settings {
+  /// ADDRESS:PORT that ramdisks ask for vouches at.
+  std::string listen = "0.0.0.0:9480";
+  /// dnsmasq's lease file.
+  std::filesystem::path leases_file = "/var/lib/misc/dnsmasq.leases";
+};
 
 /// What a machine is installed with (spec: joining#run-it-on-the-server).
 struct config {
@@ -31,6 +66,10 @@ struct config {
   /// Not of the file: pins that count beside the two above (trusted_pins.hpp).
   std::vector<std::string> further_serving_ca_pins = {};
   std::vector<std::string> further_join_signing_pins = {};
+  tpm_settings tpm = {};
+  /// nullopt: bcd node is root, or has the TPM otherwise.
+  std::optional<helper_settings> helper = {};
+  site_agent_settings site_agent = {};
 };
 
 /// INVALID_CONFIG naming the first key whose value is wrong.

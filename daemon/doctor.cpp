@@ -1,8 +1,10 @@
 #include "daemon/doctor.hpp"
 
 #include "base/http_date.hpp"
-#include "daemon/rejoin.hpp"
+#include "daemon/rejoin_doctor.hpp"
 #include "daemon/renewal_loop.hpp"
+#include "daemon/site_doctor.hpp"
+#include "daemon/tpm_doctor.hpp"
 #include "daemon/trusted_pins.hpp"
 #include "pki/certificate.hpp"
 #include "pki/chain.hpp"
@@ -24,10 +26,6 @@ constexpr std::uint64_t room_for_renewal = 1 << 20;
 constexpr mode_t others = 077;
 constexpr mode_t writable_by_others = 022;
 constexpr int late_percent = 80;
-
-const std::string join_again =
-    "join again as root: bcd join --reset --yes, then bcd join; stop the "
-    "service first: systemctl stop bcd, and systemctl restart bcd after";
 
 std::string octal(mode_t mode) {
   std::array<char, 8> text{};
@@ -52,6 +50,7 @@ class examination {
     ask_gateway();
     join_key();
     files();
+    the_tpm();
     identity_check();
     gateway();
     clock();
@@ -59,6 +58,8 @@ class examination {
       daemon();
       session();
       renewal();
+      if (look_.pair->who.role == "site")
+        site();
     }
     return std::move(out_);
   }
@@ -94,7 +95,8 @@ class examination {
   }
 
   void read_identity() {
-    auto found = look_at_identity(config_.data_dir);
+    auto found = look_at_identity(config_.data_dir,
+                                  key_places_of(config_, {}).keys.keeper());
     if (found)
       look_ = std::move(found).value();
     else
@@ -324,7 +326,26 @@ class examination {
     else
       say(check, verdict::warning,
           "bcd node does not run: nobody renews the certificate",
-          "systemctl enable --now bcd");
+          "systemctl enable --now " + service());
+  }
+
+  [[nodiscard]] std::string service() const {
+    return look_.pair->who.role == "site" ? "bcd-site" : "bcd";
+  }
+
+  void site() {
+    for (auto& f : examine_site(
+             {config_, look_.pair->who.node_id, running_.has_value(),
+              read_site_status(config_.data_dir), tools_.now(), time_}))
+      out_.push_back(std::move(f));
+  }
+
+  void the_tpm() {
+    const auto* me = look_.pair ? &*look_.pair : nullptr;
+    const auto found =
+        tools_.tpm(config_, me == nullptr ? std::string{} : me->who.ek_kind);
+    for (auto& f : judge_tpm(config_, me, found))
+      out_.push_back(std::move(f));
   }
 
   void session() {
@@ -347,7 +368,10 @@ class examination {
       return say(check, verdict::failed, "the server refuses to renew",
                  refused_text(leaf_.not_after));
     if (is_over())
-      return say_rejoin();
+      return out_.push_back(judge_rejoin(
+          {*look_.pair, time_, running_.has_value(),
+           !config_.helper && config_.tpm.enabled != tpm_settings::use::never,
+           status_}));
     if (may_be_over())
       return say(check, verdict::warning,
                  "not possible if the certificate expired",
@@ -378,28 +402,6 @@ class examination {
                   : "with bcd node running, a new key and certificate would "
                     "be asked for ") +
             when);
-  }
-
-  // What bcd node does about a certificate that is over.
-  void say_rejoin() {
-    constexpr auto* check = "renewal";
-    if (!may_rejoin(*look_.pair, time_))
-      return say(check, verdict::failed,
-                 "a certificate that expired cannot be renewed, and this one "
-                 "cannot bring the machine back any more",
-                 join_again);
-    const auto until = to_rfc3339(leaf_.not_after + rejoin_window);
-    if (status_ && status_->state == renewal_state::rejoining &&
-        !status_->why.empty())
-      return say(check, verdict::failed,
-                 "it joins again by its certificate until " + until +
-                     ", but: " + status_->why,
-                 join_again);
-    say(check, verdict::warning,
-        std::string{running_ ? "bcd node joins again"
-                             : "with bcd node running, it would join again"} +
-            " by its certificate, until " + until,
-        running_ ? "nothing, if the server lets it" : "systemctl restart bcd");
   }
 
   const patient& patient_;

@@ -16,6 +16,8 @@
 /// changes nothing, and says what to do (CASES 69, 108).
 namespace bc::daemon {
 
+struct tpm_look;
+
 enum class verdict { ok, warning, failed };
 [[nodiscard]] std::string_view verdict_text(verdict v) noexcept;
 
@@ -41,13 +43,16 @@ struct doctor_tools {
   /// The process that holds the data folder; nullopt: none.
   std::function<std::optional<int>(const std::filesystem::path& data_dir)>
       daemon;
+  /// A look at the TPM, by the EK kind of identity.json (tpm_doctor.hpp).
+  std::function<tpm_look(const config&, const std::string& recorded)> tpm;
 };
 /// The network, the machine's clock, /proc/locks.
 [[nodiscard]] doctor_tools real_tools();
 
-/// The checks, in this order: configuration, join-key, files, identity,
-/// certificate, gateway, clock, daemon, session, renewal. Those that cannot be
-/// made because of one before them are left out.
+/// The checks, in this order: configuration, join-key, files, tpm, tpm-ek,
+/// tpm-ak, identity, certificate, gateway, clock, daemon, session, renewal; of
+/// a site agent also boot-lease and dhcp-leases (site_doctor.hpp). Those that
+/// cannot be made because of one before them are left out.
 [[nodiscard]] std::vector<finding> examine(const patient& p,
                                            const doctor_tools& tools);
 

@@ -12,8 +12,12 @@ namespace {
 
 constexpr const char* doctor_help =
     "Looks at this machine beside a running daemon and changes nothing:\n"
-    "configuration, join-key, files, identity, certificate, gateway, clock,\n"
-    "daemon, session, renewal. Run it as root.\n"
+    "configuration, join-key, files, tpm, tpm-ek, tpm-ak, identity, "
+    "certificate,\n"
+    "gateway, clock, daemon, session, renewal, and of a site agent boot-lease "
+    "and "
+    "dhcp-leases.\n"
+    "Run it as root.\n"
     "\n"
     "Exit codes: 0 nothing failed (warnings may be there), 1 a check failed,\n"
     "2 wrong arguments.";

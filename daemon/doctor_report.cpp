@@ -1,5 +1,5 @@
 #include "base/json.hpp"
-#include "daemon/doctor.hpp"
+#include "daemon/tpm_doctor.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -61,7 +61,7 @@ doctor_tools real_tools() {
   return {[](const config& c, std::string_view path, const node_identity* me) {
             return get_from_gateway(c, path, me);
           },
-          [] { return system_clock{}.now(); }, holder_of};
+          [] { return system_clock{}.now(); }, holder_of, look_at_tpm};
 }
 
 bool any_failed(const std::vector<finding>& all) {

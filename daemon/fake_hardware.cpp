@@ -1,4 +1,5 @@
 #include "base/json.hpp"
+#include "daemon/discovery_mac.hpp"
 #include "daemon/hardware.hpp"
 
 #include <CLI/CLI.hpp>
@@ -82,6 +83,15 @@ bool joins_without_pins() {
 
 std::unique_ptr<hardware_source> make_hardware_source() {
   return std::make_unique<file_source>();
+}
+
+mac_source make_mac_source() {
+  return [](const endpoint&,
+            const pki::hardware_claims& claims) -> result<std::string> {
+    if (claims.macs.empty())
+      return fail(errc::invalid_state, "the hardware file names no MAC");
+    return claims.macs.front();
+  };
 }
 
 }  // namespace bc::daemon

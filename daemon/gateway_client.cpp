@@ -82,6 +82,8 @@ class call {
         out.why = std::string{tls.chain_failed()};
       else
         out.what = exchange::fate::unreachable;
+      if (auto why = tls.key_failed(); !why.empty())
+        out.why = std::move(why);
       return out;
     }
     out.chain = tls.chain();
@@ -340,6 +342,14 @@ exchange get_from_gateway(const config& c, std::string_view path,
                           const node_identity* me, std::stop_token stop) {
   return to_gateway(c, request_of(http::verb::get, path, {}), me,
                     std::move(stop));
+}
+
+exchange post_in_clear(const endpoint& to, std::string_view path,
+                       std::string_view body, std::stop_token stop) {
+  return guarded([&] {
+    return call{to, std::move(stop)}.plain(
+        request_of(http::verb::post, path, body));
+  });
 }
 
 exchange fetch_document(const document_source& from, std::string_view path) {

@@ -52,6 +52,13 @@ inline constexpr seconds answer_timeout{30};
                                         const node_identity* me = nullptr,
                                         std::stop_token stop = {});
 
+/// POST in the clear, to a site agent on the provisioning network; an answer of
+/// at most 64 KiB. Nothing that comes back is anybody's word but for what it
+/// proves itself.
+[[nodiscard]] exchange post_in_clear(const endpoint& to, std::string_view path,
+                                     std::string_view body,
+                                     std::stop_token stop = {});
+
 /// Where a document is fetched from; no pin is known for it.
 struct document_source {
   std::string url;                 // https://HOST[:PORT]

@@ -57,10 +57,12 @@ error_code pinned_tls::present(const node_identity& me) {
   tls_.use_certificate_chain(asio::buffer(chain), ec);
   if (ec)
     return ec;
-  auto pem = me.key.pkcs8_pem();
-  auto key = pem.expose();
-  tls_.use_private_key(asio::buffer(key.data(), key.size()),
-                       asio::ssl::context::pem, ec);
+  auto key = me.key.evp(
+      [told = key_failed_](const fault& why) { *told = why.message; });
+  if (SSL_CTX_use_PrivateKey(tls_.native_handle(), key.get()) != 1)
+    ec = error_code{static_cast<int>(ERR_get_error()),
+                    asio::error::get_ssl_category()};
+  ERR_clear_error();
   return ec;
 }
 
@@ -75,6 +77,12 @@ std::string_view pinned_tls::chain_failed() const {
   if (chain_.empty() || verdict_ == pki::chain_fault::none)
     return {};
   return pki::chain_fault_text(verdict_);
+}
+
+std::string pinned_tls::key_failed() const {
+  if (key_failed_->empty())
+    return {};
+  return "the node's key does not sign: " + *key_failed_;
 }
 
 bool is_about_our_certificate(error_code ec) {

@@ -7,6 +7,7 @@
 
 #include <boost/asio/ssl/context.hpp>
 
+#include <memory>
 #include <string>
 #include <utility>  // for Asio 1.74
 #include <vector>
@@ -23,7 +24,10 @@ class pinned_tls {
   pinned_tls(const pinned_tls&) = delete;
   pinned_tls& operator=(const pinned_tls&) = delete;
 
-  /// Shows the node's certificate.
+  /// Shows the node's certificate. A key that is in the TPM signs there, on the
+  /// thread of the handshake and as long as the TPM takes (tens to hundreds of
+  /// milliseconds): OpenSSL has no other way. Nothing else of the daemon may
+  /// wait for that thread.
   [[nodiscard]] boost::system::error_code present(const node_identity& me);
   /// Before the handshake: the server's name, unless it is an address.
   void name_host(SSL* ssl) const;
@@ -33,6 +37,8 @@ class pinned_tls {
   [[nodiscard]] const std::vector<bytes>& chain() const { return chain_; }
   /// It presented one, and that failed a check: which one.
   [[nodiscard]] std::string_view chain_failed() const;
+  /// Why the node's key did not sign; empty when it did, or was not asked.
+  [[nodiscard]] std::string key_failed() const;
 
  private:
   static int judge(X509_STORE_CTX* store, void* self);
@@ -40,6 +46,8 @@ class pinned_tls {
   const std::string host_;
   const std::vector<std::string> pins_;
   std::vector<bytes> chain_;
+  // Shared with the key, which OpenSSL may keep for longer than this.
+  std::shared_ptr<std::string> key_failed_ = std::make_shared<std::string>();
   pki::chain_fault verdict_ = pki::chain_fault::no_chain;
   boost::asio::ssl::context tls_;
 };

@@ -30,11 +30,13 @@ const std::array<std::string, 6> identity_files = {
     "journal.db",     next_key_name, pending_csr_name,
     pending_key_name, key_name,      identity_name};
 
-std::optional<pki::private_key> key_in(
-    const std::optional<secret_bytes>& file) {
+using keeper_ptr = std::shared_ptr<tpm::key_keeper>;
+
+std::optional<node_key> key_in(const std::optional<secret_bytes>& file,
+                               const keeper_ptr& keeper = nullptr) {
   if (!file)
     return std::nullopt;
-  auto key = pki::private_key::from_pkcs8_pem(file->expose_text());
+  auto key = node_key::read(file->expose_text(), keeper);
   if (!key)
     return std::nullopt;
   return std::move(key).value();
@@ -51,7 +53,8 @@ identity_look broken(std::string why) {
   return out;
 }
 
-result<identity_look> look_in(const private_dir& dir) {
+result<identity_look> look_in(const private_dir& dir,
+                              const keeper_ptr& keeper) {
   BC_TRY(file, dir.read(identity_name));
   BC_TRY(key_file, dir.read(key_name));
   BC_TRY(next_file, dir.read(next_key_name));
@@ -69,7 +72,7 @@ result<identity_look> look_in(const private_dir& dir) {
                             who.error().message);
   identity_look out;
   for (const auto* from : {&key_file, &next_file}) {
-    auto key = key_in(*from);
+    auto key = key_in(*from, keeper);
     if (!key || !certifies(who.value(), key->pub()))
       continue;
     out.pair = node_identity{std::move(who).value(), std::move(*key)};
@@ -80,7 +83,8 @@ result<identity_look> look_in(const private_dir& dir) {
     return broken("node.key is missing");
   return broken(key_in(key_file)
                     ? "the certificate in identity.json is not for node.key"
-                    : "node.key is not a P-256 private key (PKCS#8)");
+                    : "node.key is not a P-256 private key (PKCS#8, or "
+                      "TSS2 for one in the TPM)");
 }
 
 // A stop between two steps of a renewal, for tests.
@@ -113,7 +117,9 @@ std::vector<std::string> files_to_set_aside(
   return found;
 }
 
-result<identity_look> look_at_identity(const std::filesystem::path& data_dir) {
+result<identity_look> look_at_identity(
+    const std::filesystem::path& data_dir,
+    std::shared_ptr<tpm::key_keeper> keeper) {
   std::error_code ignored;
   if (std::filesystem::symlink_status(data_dir, ignored).type() ==
       std::filesystem::file_type::not_found) {
@@ -122,7 +128,7 @@ result<identity_look> look_at_identity(const std::filesystem::path& data_dir) {
     return none;
   }
   BC_TRY(dir, private_dir::look(data_dir));
-  return look_in(dir);
+  return look_in(dir, keeper);
 }
 
 std::optional<std::string> read_status(const std::filesystem::path& data_dir) {
@@ -133,6 +139,22 @@ std::optional<std::string> read_status(const std::filesystem::path& data_dir) {
   if (!file || !file.value())
     return std::nullopt;
   return std::string{file.value()->expose_text()};
+}
+
+identity identity_of(const config& c, const wire::joined_body& b,
+                     time_point not_after) {
+  return {b.node_id,
+          b.site_id,
+          b.trust_domain,
+          b.role,
+          c.gateway_url,
+          b.certificate_chain,
+          b.command_signing_keys,
+          not_after,
+          b.serving_ca_pins,
+          b.join_signing_pins,
+          c.serving_ca_spki_pin,
+          c.join_signing_key_pin};
 }
 
 std::string encode(const identity& who) {
@@ -161,6 +183,10 @@ std::string encode(const identity& who) {
     out.field("installedServingCaPin", who.installed_serving_ca_pin);
   if (!who.installed_join_signing_pin.empty())
     out.field("installedJoinSigningPin", who.installed_join_signing_pin);
+  if (!who.attestor.empty())
+    out.field("attestor", who.attestor);
+  if (!who.ek_kind.empty())
+    out.field("ekKind", who.ek_kind);
   out.end_object();
   return out.str() + "\n";
 }
@@ -197,6 +223,8 @@ result<identity> decode_identity(std::string_view text) {
   BC_TRY(signing, pins_in(from, "joinSigningPins"));
   BC_TRY(serving_then, from.optional_text("installedServingCaPin"));
   BC_TRY(signing_then, from.optional_text("installedJoinSigningPin"));
+  BC_TRY(attestor, from.optional_text("attestor"));
+  BC_TRY(ek_kind, from.optional_text("ekKind"));
   for (const auto& pem : chain) {
     BC_TRY(der, pki::certificate_from_pem(pem));
     who.certificate_chain.push_back(der);
@@ -217,40 +245,45 @@ result<identity> decode_identity(std::string_view text) {
   who.join_signing_pins = std::move(signing);
   who.installed_serving_ca_pin = serving_then.value_or("");
   who.installed_join_signing_pin = signing_then.value_or("");
+  who.attestor = attestor.value_or("");
+  who.ek_kind = ek_kind.value_or("");
   return who;
 }
 
 result<identity_store> identity_store::open(
-    const std::filesystem::path& data_dir) {
+    const std::filesystem::path& data_dir,
+    std::shared_ptr<tpm::key_keeper> keeper) {
   BC_TRY(dir, private_dir::open(data_dir));
-  return identity_store{std::move(dir)};
+  return identity_store{std::move(dir), std::move(keeper)};
 }
 
 result<std::optional<identity>> identity_store::load() const {
-  BC_TRY(found, look_in(dir_));
+  BC_TRY(found, look_in(dir_, keeper_));
   if (!found.pair)
     return std::optional<identity>{};
   return std::optional{std::move(found.pair->who)};
 }
 
 result<identity_look> identity_store::look() const {
-  return look_in(dir_);
+  return look_in(dir_, keeper_);
 }
 
-result<pending_request> identity_store::pending() const {
+result<pending_request> identity_store::pending(const key_maker& make,
+                                                bool only_in_tpm) const {
   BC_TRY(key_file, dir_.read(pending_key_name));
   BC_TRY(csr_file, dir_.read(pending_csr_name));
-  auto old_key = key_in(key_file);
-  if (old_key && csr_file) {
+  auto old_key = key_in(key_file, keeper_);
+  const bool counts = old_key && (!only_in_tpm || old_key->blobs() != nullptr);
+  if (counts && csr_file) {
     auto csr = pki::parse_csr(csr_file->expose());
     if (csr && csr.value().key == old_key->pub())
       return pending_request{std::move(*old_key), to_bytes(csr_file->expose()),
                              true};
   }
-  auto key = pki::private_key::generate();
-  auto csr = pki::build_csr(key);
-  auto pem = key.pkcs8_pem();
-  BC_TRYV(dir_.write(pending_key_name, pem.expose()));
+  BC_TRY(key, make ? make() : node_key{pki::private_key::generate()});
+  BC_TRY(csr, key.csr());
+  auto text = key.file_text();
+  BC_TRYV(dir_.write(pending_key_name, text.expose()));
   BC_TRYV(dir_.write(pending_csr_name, csr));
   return pending_request{std::move(key), std::move(csr), false};
 }
@@ -276,10 +309,10 @@ void identity_store::refresh_pending() const noexcept {
   dir_.touch(pending_csr_name);
 }
 
-result<void> identity_store::keep(const pki::private_key& key,
+result<void> identity_store::keep(const node_key& key,
                                   const identity& who) const {
-  auto pem = key.pkcs8_pem();
-  BC_TRYV(dir_.write(key_name, pem.expose()));
+  auto text = key.file_text();
+  BC_TRYV(dir_.write(key_name, text.expose()));
   if (hit(fault_point::daemon_before_identity) == fault_action::error)
     return fail(errc::invalid_state, "cannot write identity.json");
   BC_TRYV(dir_.write(identity_name, as_bytes(encode(who))));
@@ -288,15 +321,15 @@ result<void> identity_store::keep(const pki::private_key& key,
   return ok();
 }
 
-result<void> identity_store::renew(const pki::private_key& key,
+result<void> identity_store::renew(const node_key& key,
                                    const identity& who) const {
   // node.key.next may be the only key of identity.json, after a rename that
   // failed: it must not be written over.
-  BC_TRY(found, look_in(dir_));
+  BC_TRY(found, look_in(dir_, keeper_));
   BC_TRYV(settle(found));
-  auto pem = key.pkcs8_pem();
+  auto text = key.file_text();
   BC_TRYV(survive(fault_point::daemon_before_next_key));
-  BC_TRYV(dir_.write(next_key_name, pem.expose()));
+  BC_TRYV(dir_.write(next_key_name, text.expose()));
   BC_TRYV(survive(fault_point::daemon_after_next_key));
   BC_TRYV(dir_.write(identity_name, as_bytes(encode(who))));
   BC_TRYV(survive(fault_point::daemon_before_new_key));

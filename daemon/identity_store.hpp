@@ -3,10 +3,14 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "base/wire.hpp"
+#include "daemon/config.hpp"
+#include "daemon/node_key.hpp"
 #include "daemon/private_dir.hpp"
-#include "pki/key.hpp"
 
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,12 +35,17 @@ struct identity {
   /// these, what an older key vouched for counts no more.
   std::string installed_serving_ca_pin = {};
   std::string installed_join_signing_pin = {};
+  /// What it joined by: an attestor's name; empty in what an older bcd wrote.
+  std::string attestor = {};
+  /// The EK that a `tpm` join chose (tpm/ek_candidates.hpp): the next one is by
+  /// the same.
+  std::string ek_kind = {};
 };
 
 /// An identity and the private key its certificate is for.
 struct node_identity {
   identity who;
-  pki::private_key key;
+  node_key key;
 
   [[nodiscard]] node_identity clone() const { return {who, key.clone()}; }
 };
@@ -53,7 +62,7 @@ struct identity_look {
 
 /// A key and its request that wait for an answer.
 struct pending_request {
-  pki::private_key key;
+  node_key key;
   bytes csr;
   /// They were made by an earlier run whose answer never came.
   bool from_earlier_run = false;
@@ -62,9 +71,11 @@ struct pending_request {
 /// identity.json and node.key in the data folder, and what comes before them.
 class identity_store {
  public:
-  /// The errors of private_dir::open().
+  /// The errors of private_dir::open(). Keys that are in the TPM sign by the
+  /// keeper; without one they load and do not sign.
   [[nodiscard]] static result<identity_store> open(
-      const std::filesystem::path& data_dir);
+      const std::filesystem::path& data_dir,
+      std::shared_ptr<tpm::key_keeper> keeper = nullptr);
 
   /// nullopt unless identity.json is whole and its certificate is for the key
   /// in node.key: a damaged pair does not count as joined (CASES 177). An
@@ -77,8 +88,13 @@ class identity_store {
 
   /// The key and CSR of an attempt whose outcome is unknown, or new ones that
   /// are on disk before they are given out: a retry, also by a new process,
-  /// presents the same CSR and so gets the stored answer (CASES 14).
-  [[nodiscard]] result<pending_request> pending() const;
+  /// presents the same CSR and so gets the stored answer (CASES 14). A new key
+  /// is what `make` gives, by itself one of a file; its faults are the answer.
+  /// An earlier key that is not in the TPM counts for nothing when
+  /// `only_in_tpm`.
+  using key_maker = std::function<result<node_key>()>;
+  [[nodiscard]] result<pending_request> pending(const key_maker& make = {},
+                                                bool only_in_tpm = false) const;
   void forget_pending() const noexcept;
   /// Forgets it when this identity came of it; one that waits for the answer to
   /// another attempt (daemon/rejoin.hpp) stays.
@@ -89,14 +105,14 @@ class identity_store {
   void refresh_pending() const noexcept;
 
   /// Writes node.key, then identity.json, then forgets the pending pair.
-  [[nodiscard]] result<void> keep(const pki::private_key& key,
+  [[nodiscard]] result<void> keep(const node_key& key,
                                   const identity& who) const;
 
   /// Puts a renewed identity in place: writes node.key.next, then
   /// identity.json, then renames node.key.next to node.key. After a crash
   /// between any two of these the old or the new pair loads (CASES 105, 177).
   /// Settles first what an earlier one left.
-  [[nodiscard]] result<void> renew(const pki::private_key& key,
+  [[nodiscard]] result<void> renew(const node_key& key,
                                    const identity& who) const;
   /// Finishes the renewal that was cut short, or forgets a key whose
   /// certificate never came. `found` is what look() said.
@@ -115,15 +131,18 @@ class identity_store {
   [[nodiscard]] const private_dir& folder() const noexcept { return dir_; }
 
  private:
-  explicit identity_store(private_dir dir) : dir_(std::move(dir)) {}
+  identity_store(private_dir dir, std::shared_ptr<tpm::key_keeper> keeper)
+      : dir_(std::move(dir)), keeper_(std::move(keeper)) {}
   private_dir dir_;
+  std::shared_ptr<tpm::key_keeper> keeper_;
 };
 
 /// What look() says, from outside: takes no lock, makes and changes nothing, so
 /// that it works beside a running daemon. INVALID_STATE for a folder or file
 /// that cannot be read.
 [[nodiscard]] result<identity_look> look_at_identity(
-    const std::filesystem::path& data_dir);
+    const std::filesystem::path& data_dir,
+    std::shared_ptr<tpm::key_keeper> keeper = nullptr);
 /// What write_status() wrote last; nullopt: nothing.
 [[nodiscard]] std::optional<std::string> read_status(
     const std::filesystem::path& data_dir);
@@ -132,6 +151,11 @@ class identity_store {
 /// outside that changes nothing. One that cannot be looked at counts as there.
 [[nodiscard]] std::vector<std::string> files_to_set_aside(
     const std::filesystem::path& data_dir);
+
+/// Of a join's or renewal's checked answer, under the pins of the
+/// configuration.
+[[nodiscard]] identity identity_of(const config& c, const wire::joined_body& b,
+                                   time_point not_after);
 
 /// The text of identity.json.
 [[nodiscard]] std::string encode(const identity& who);

@@ -2,9 +2,12 @@
 
 #include "base/clock.hpp"
 #include "base/secret_bytes.hpp"
+#include "base/wire.hpp"
 #include "daemon/config.hpp"
 #include "daemon/gateway_client.hpp"
 #include "daemon/hardware.hpp"
+#include "daemon/identity_store.hpp"
+#include "daemon/machine_keys.hpp"
 #include "pki/certificate.hpp"
 
 #include <functional>
@@ -37,6 +40,29 @@ struct join_outcome {
 /// Asked for the token once it is known that one is needed.
 using token_source = std::function<result<secret_bytes>()>;
 
+/// How a machine proves itself other than by a token alone.
+struct join_evidence {
+  std::string attestor;
+  /// Completes each request that is sent, new for every try; `sealed` is the
+  /// token's seal, nullopt without a token. UNAVAILABLE (nobody answers) and
+  /// RATE_LIMITED (the server says: not now) are waited for and tried again;
+  /// UNAUTHENTICATED (the server refuses), ACCESS_DENIED (an answer that is not
+  /// to be trusted), INVALID_CONFIG (of the server) and any other fault (of
+  /// this machine) end the join before anything is sent.
+  std::function<result<void>(wire::join_request& body,
+                             std::optional<std::string> sealed)>
+      fill;
+  /// Told the key and the CSR before the first request is filled.
+  std::function<void(const pending_request&)> begins = {};
+  /// The key must be in the TPM.
+  bool key_in_tpm = false;
+  /// What identity.json is to say about it, asked once the machine has joined.
+  std::function<std::string()> ek_kind = {};
+  /// What it rests on changes by itself (a vouch): a refusal is worth another
+  /// try, and until_decided waits for UNAVAILABLE for as long as it takes.
+  bool may_be_stale = false;
+};
+
 struct join_options {
   pki::certificate_role role = pki::certificate_role::node;
   /// The node the machine is to be, for a token that names one; empty: any.
@@ -49,6 +75,18 @@ struct join_options {
   /// one is needed. Faults: UNAVAILABLE (nobody answers), ACCESS_DENIED (not
   /// to be trusted), INVALID_CONFIG (the server has no join keys).
   std::function<result<pki::public_key>()> fetch_key = {};
+  /// nullopt: the join token. With evidence, a token goes with it unless
+  /// `without_token`.
+  std::optional<join_evidence> evidence = {};
+  bool without_token = false;
+  /// A deferral is waited for, also for hours: the same request again and again
+  /// until it is decided (spec: joining#join-requests-and-approvals). Nothing
+  /// but the answer ends it, so a gateway that is away is waited for too.
+  bool until_decided = false;
+  /// A line about what is being waited for; once for each change.
+  std::function<void(const std::string&)> say = {};
+  /// Where the new key comes from.
+  machine_keys keys = {};
   /// Retries after a lost connection or UNAVAILABLE, and after a CONFLICT.
   int retries = 3;
   /// post_join() to the configured gateway when empty.

@@ -1,17 +1,21 @@
 #include "base/wire_attest.hpp"
 #include "daemon/commands.hpp"
+#include "daemon/discovery_join.hpp"
+#include "daemon/handover.hpp"
 #include "daemon/identity_store.hpp"
 #include "daemon/join.hpp"
 #include "daemon/join_document.hpp"
+#include "daemon/join_setup.hpp"
 #include "daemon/rejoin.hpp"
-#include "daemon/token_file.hpp"
+#include "daemon/token_giver.hpp"
 #include "daemon/token_input.hpp"
+#include "daemon/tpm/local_keeper.hpp"
+#include "daemon/tpm_join.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <cstdio>
-#include <iterator>
+#include <cstdlib>
 #include <memory>
 #include <unistd.h>
 
@@ -47,6 +51,19 @@ constexpr const char* join_help =
     "node by its own certificate, up to seven days after that was over. bcd\n"
     "node does it by itself.\n"
     "\n"
+    "--attestor tpm needs no token either: the machine proves its TPM 2.0, "
+    "its\n"
+    "key is made in it, and the certificate names the TPM's attestation key.\n"
+    "A machine whose TPM nobody knows yet waits for a person's approval.\n"
+    "\n"
+    "--attestor discovery --role ramdisk is for a machine that a site agent\n"
+    "booted over the network: it asks the agents of --site-agent in turn for\n"
+    "their word (a vouch) and needs no token; one that its boot was given "
+    "goes\n"
+    "with it by --token-file. Where a person must approve the machine, bcd\n"
+    "says so and waits, with the same request, until somebody has decided;\n"
+    "--no-wait ends instead (exit code 1), and the same command goes on.\n"
+    "\n"
     "Exit codes:\n"
     "  0  joined, or joined already\n"
     "  1  refused, or waiting for a person's approval\n"
@@ -57,21 +74,6 @@ constexpr const char* join_help =
     "  6  another join of this machine was faster, also after retries\n"
     "  7  the data folder, another bcd, or the hardware identifiers\n"
     "  8  the server cannot join machines now";
-
-struct join_arguments {
-  std::string config_file = default_config_file;
-  std::string data_dir;
-  std::string role = "node";
-  std::string node_id;
-  std::string token_file;
-  std::string server;
-  std::string ca_file;
-  std::string site;
-  std::string attestor = "join-token";
-  given_pins pins;
-  bool reset = false;
-  bool yes = false;
-};
 
 int ended(join_exit code, const std::string& message) {
   std::fprintf(stderr, "%s\n", message.c_str());
@@ -88,95 +90,6 @@ int reset_unconfirmed(const std::filesystem::path& data_dir) {
       (names.empty() ? "" : " to NAME.reset-TIME") + " before it joins");
 }
 
-document_source source_of(const join_arguments& given) {
-  return {given.server, given.ca_file, joins_without_pins()};
-}
-
-// What is joined with: a configuration that was there, or one made of the
-// control plane's document, to be written once the machine has joined.
-struct set_up {
-  config machine;
-  std::optional<join_document> document;
-};
-
-// The pins of the command line; a fault unless there are all three, or none
-// where that is allowed.
-result<std::optional<given_pins>> pins_of(const join_arguments& given) {
-  const struct {
-    const char* flag;
-    const std::string& value;
-  } rows[] = {{"--serving-ca-pin", given.pins.serving_ca},
-              {"--join-signing-pin", given.pins.join_signing},
-              {"--join-encryption-pin", given.pins.join_encryption}};
-  auto count = std::count_if(std::begin(rows), std::end(rows),
-                             [](const auto& r) { return !r.value.empty(); });
-  if (count == 0 && joins_without_pins())
-    return std::optional<given_pins>{};
-  for (const auto& row : rows)
-    if (!pki::is_pin(row.value))
-      return fail(errc::invalid_config,
-                  "there is no " + given.config_file + ", and " + row.flag +
-                      " is " +
-                      (row.value.empty() ? "missing" : "not a pin (sha256/…)") +
-                      ": a document without pins could be anybody's");
-  return std::optional{given.pins};
-}
-
-result<set_up> from_document(const join_arguments& given) {
-  BC_TRY(pins, pins_of(given));
-  if (!site_id::parse(given.site))
-    return fail(errc::invalid_config,
-                "there is no " + given.config_file +
-                    ", and --site is missing or no site id (site_…)");
-  BC_TRYV(prepare_config_folder(given.config_file));
-  BC_TRY(document, fetch_join_document(source_of(given)));
-  BC_TRY(machine, make_config(document, pins, given.site, given.config_file));
-  if (!pins)
-    std::fprintf(stderr,
-                 "bcd: no pins given: what the control plane's document says "
-                 "is trusted; only a build for trials does this\n");
-  return set_up{machine, document};
-}
-
-// What is given twice must be the same: the command line must not be ignored.
-result<void> check_same(const join_arguments& given, const config& there) {
-  const struct {
-    const char* flag;
-    const std::string& value;
-    const char* key;
-    const std::string& configured;
-  } rows[] = {{"--site", given.site, "site", there.site},
-              {"--serving-ca-pin", given.pins.serving_ca, "serving_ca_spki_pin",
-               there.serving_ca_spki_pin},
-              {"--join-signing-pin", given.pins.join_signing,
-               "join_signing_key_pin", there.join_signing_key_pin},
-              {"--join-encryption-pin", given.pins.join_encryption,
-               "join_encryption_key_pin", there.join_encryption_key_pin}};
-  for (const auto& row : rows)
-    if (!row.value.empty() && row.value != row.configured)
-      return fail(errc::invalid_config,
-                  std::string{row.flag} + " is not the " + row.key + " of " +
-                      given.config_file + "; nothing was sent");
-  return ok();
-}
-
-result<set_up> set_up_for(const join_arguments& given) {
-  std::error_code ec;
-  bool is_there = std::filesystem::exists(given.config_file, ec) || ec;
-  set_up out;
-  if (!is_there && !given.server.empty()) {
-    BC_TRY(made, from_document(given));
-    out = made;
-  } else {
-    BC_TRY(loaded, load_config(given.config_file));
-    BC_TRYV(check_same(given, loaded));
-    out.machine = loaded;
-  }
-  if (!given.data_dir.empty())
-    out.machine.data_dir = std::filesystem::absolute(given.data_dir);
-  return out;
-}
-
 join_exit exit_for(const fault& f) {
   switch (f.code) {
     case errc::unavailable:
@@ -190,50 +103,13 @@ join_exit exit_for(const fault& f) {
   }
 }
 
-// Where the token comes from, and what becomes of its file.
-class token_giver {
- public:
-  explicit token_giver(std::string file) : file_(std::move(file)) {}
-
-  result<secret_bytes> operator()() {
-    if (file_.empty())
-      return from_input();
-    if (std::getenv(token_variable) != nullptr)
-      return fail(errc::invalid_input,
-                  "--token-file and BCD_JOIN_TOKEN are both given; give one");
-    BC_TRY(read, read_token_file(file_));
-    auto token = read.token.clone();
-    read_ = std::move(read);
-    return token;
-  }
-
-  void joined() {
-    if (!read_)
-      return;
-    if (auto still = remove_token_file(file_, *read_))
-      std::fprintf(stderr, "bcd: warning: %s\n", still->c_str());
-  }
-
- private:
-  static result<secret_bytes> from_input() {
-    if (std::getenv(token_variable) == nullptr && ::isatty(STDIN_FILENO) == 1)
-      std::fprintf(stderr,
-                   "bcd: reading the join token from standard input; end it "
-                   "with Ctrl-D\n");
-    return read_token(STDIN_FILENO, sent_token_text());
-  }
-
-  std::string file_;
-  std::optional<token_in_file> read_;
-};
-
 // By the certificate that is there; no token is read.
 int rejoin(const join_arguments& given) {
   if (!given.token_file.empty() || !given.server.empty() ||
-      !given.node_id.empty())
+      !given.node_id.empty() || given.reset)
     return complain(
         "--attestor x509pop goes by the certificate that is there: no "
-        "--token-file, --server or --node-id");
+        "--token-file, --server, --node-id or --reset");
   auto loaded = load_config(given.config_file);
   if (!loaded)
     return complain(loaded.error().message);
@@ -243,12 +119,62 @@ int rejoin(const join_arguments& given) {
   auto hardware = make_hardware_source();
   rejoin_tools tools;
   tools.hardware = [&hardware] { return hardware->read(); };
+  tools.keys = key_places_of(machine, [](const std::string& line) {
+                 std::fprintf(stderr, "bcd: %s\n", line.c_str());
+               }).keys;
   auto outcome = run_rejoin(machine, tools);
   const bool joined = outcome.exit_code == join_exit::joined;
   std::fprintf(joined ? stdout : stderr, "%s\n", outcome.message.c_str());
   if (joined)
     std::printf("to run bcd node with it: systemctl restart bcd\n");
   return static_cast<int>(outcome.exit_code);
+}
+
+// What a machine joins with that a site agent booted.
+result<void> by_discovery(const join_arguments& given, join_options& options) {
+  if (options.role != pki::certificate_role::ramdisk)
+    return fail(errc::invalid_input,
+                "--attestor discovery is for --role ramdisk");
+  BC_TRY(agents, parse_site_agents(given.site_agents));
+  options.evidence =
+      discovery_evidence(agents, real_discovery_tools(make_mac_source()));
+  options.without_token =
+      given.token_file.empty() && std::getenv(token_variable) == nullptr;
+  return ok();
+}
+
+// Without a token, by the TPM.
+result<void> by_tpm(const join_arguments& given, const config& machine,
+                    const key_places& places, join_options& options) {
+  if (options.role != pki::certificate_role::node)
+    return fail(errc::invalid_input, "--attestor tpm is for --role node");
+  if (!given.token_file.empty() || std::getenv(token_variable) != nullptr)
+    return fail(errc::invalid_input,
+                "--attestor tpm takes no token: no --token-file, no "
+                "BCD_JOIN_TOKEN");
+  if (!places.tpm)
+    return fail(errc::invalid_input,
+                "--attestor tpm needs the TPM, and the configuration keeps bcd "
+                "from it ([tpm] enabled = \"false\")");
+  tpm_join_tools tools{places.tpm, {}, {}, options.say};
+  if (auto old = look_at_identity(machine.data_dir); old && old.value().pair)
+    tools.recorded_ek = old.value().pair->who.ek_kind;
+  options.evidence = tpm_join_evidence(machine, std::move(tools));
+  options.without_token = true;
+  return ok();
+}
+
+// bcd.service is root without its powers: a device of another user and group
+// it cannot open, though this command could.
+void tell_group(const config& machine) {
+  auto look = look_at_identity(machine.data_dir);
+  auto group = tpm::group_of_device(machine.tpm.tcti);
+  if (group && look && look.value().pair &&
+      look.value().pair->key.blobs() != nullptr)
+    std::printf(
+        "the key is in the TPM, whose device is of group %u: let bcd.service "
+        "be of it (systemctl edit bcd: [Service] SupplementaryGroups=%u)\n",
+        *group, *group);
 }
 
 int join(const join_arguments& given) {
@@ -269,6 +195,22 @@ int join(const join_arguments& given) {
   options.role =
       pki::parse_role(given.role).value_or(pki::certificate_role::node);
   options.node_id = given.node_id;
+  options.until_decided = !given.no_wait;
+  options.say = [](const std::string& line) {
+    std::fprintf(stderr, "bcd: %s\n", line.c_str());
+  };
+  // A join is root's: it has the TPM itself, also where there is a helper.
+  const auto places = key_places_of(machine, options.say);
+  options.keys = places.keys;
+  if (given.attestor == wire::tpm_attestor)
+    if (auto set = by_tpm(given, machine, places, options); !set)
+      return complain(set.error().message);
+  if (given.attestor == wire::discovery_attestor) {
+    if (auto set = by_discovery(given, options); !set)
+      return complain(set.error().message);
+  } else if (!given.site_agents.empty()) {
+    return complain("--site-agent is for --attestor discovery");
+  }
   if (document)
     options.fetch_key = [&]() -> result<pki::public_key> {
       return document->encryption_key;
@@ -278,10 +220,26 @@ int join(const join_arguments& given) {
       BC_TRY(fetched, fetch_join_document(source_of(given)));
       return fetched.encryption_key;
     };
+  // Where bcd node runs as another user the folder is root's for this while.
+  std::optional<account> user;
+  if (machine.helper && ::geteuid() == 0) {
+    auto found = account_of(machine.helper->user);
+    if (!found)
+      return complain(found.error().message);
+    user = found.value();
+    if (auto taken = take_over(machine.data_dir, *user); !taken)
+      return ended(join_exit::local, "bcd: " + taken.error().message);
+  }
   auto hardware = make_hardware_source();
   token_giver token{given.token_file};
   auto outcome = run_join(
       machine, *hardware, [&token] { return token(); }, options);
+  if (user)
+    if (auto given_back = hand_over(machine.data_dir, *user); !given_back)
+      std::fprintf(stderr,
+                   "bcd: %s; bcd node cannot read it: run the same command "
+                   "again\n",
+                   given_back.error().message.c_str());
   // The token must not reach a process started later, also when not needed.
   ::unsetenv(token_variable);
   bool joined = outcome.exit_code == join_exit::joined;
@@ -292,6 +250,8 @@ int join(const join_arguments& given) {
         "join --reset --yes\n");
   else if (joined)
     std::printf("to run bcd node with it: systemctl restart bcd\n");
+  if (joined && !machine.helper)
+    tell_group(machine);
   // It is spent, whatever comes now.
   if (joined && !outcome.already_joined)
     token.joined();
@@ -350,7 +310,7 @@ command add_join_command(CLI::App& app) {
       ->type_name("DIR");
   self->add_option("--role", given->role,
                    "What joins: node (a machine of a pool), site (an agent, "
-                   "with a site token) or ramdisk (with a discovery token)")
+                   "with a site token) or ramdisk (booted by a site agent)")
       ->check(CLI::IsMember({"node", "site", "ramdisk"}))
       ->capture_default_str();
   self->add_option("--node-id", given->node_id,
@@ -358,16 +318,21 @@ command add_join_command(CLI::App& app) {
                    "for one node")
       ->type_name("NODE");
   add_server_options(*self, *given);
-  auto* attestor =
-      self->add_option("--attestor", given->attestor,
-                       "What the machine is admitted by: join-token, or "
-                       "x509pop (its own expired certificate)")
-          ->check(CLI::IsMember({"join-token", "x509pop"}))
-          ->capture_default_str();
+  self->add_option("--attestor", given->attestor,
+                   "What the machine is admitted by: join-token, tpm, x509pop "
+                   "(its own expired certificate), or discovery (a site "
+                   "agent's word)")
+      ->check(CLI::IsMember({"join-token", "tpm", "x509pop", "discovery"}))
+      ->capture_default_str();
+  self->add_option("--site-agent", given->site_agents,
+                   "A site agent to ask for its word, for example "
+                   "http://10.0.0.2:9480; may be given several times")
+      ->type_name("URL");
+  self->add_flag("--no-wait", given->no_wait,
+                 "Do not wait for a person's approval");
   auto* reset =
       self->add_flag("--reset", given->reset,
-                     "Set the old identity aside before joining; with --yes")
-          ->excludes(attestor);
+                     "Set the old identity aside before joining; with --yes");
   self->add_flag("--yes", given->yes, "Do what --reset says without asking")
       ->needs(reset);
   add_hardware_options(*self, true);

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -42,6 +43,8 @@ void keep_secrets_out_of_dumps() {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
+  // What tpm2-tss prints by itself is said by bcd, once and in words.
+  ::setenv("TSS2_LOG", "all+none", 0);
   keep_secrets_out_of_dumps();
   if (token_in_arguments(argc, argv))
     return daemon::complain(
@@ -53,9 +56,10 @@ int main(int argc, char** argv) {
   CLI::App app{"bcd, the daemon of a Better Compute node", "bcd"};
   app.require_subcommand(1);
   auto* version = app.add_subcommand("version", "Print the version");
-  const daemon::command commands[] = {daemon::add_join_command(app),
-                                      daemon::add_node_command(app),
-                                      daemon::add_doctor_command(app)};
+  const daemon::command commands[] = {
+      daemon::add_join_command(app), daemon::add_node_command(app),
+      daemon::add_site_command(app), daemon::add_helper_command(app),
+      daemon::add_doctor_command(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError&) {

@@ -81,6 +81,11 @@ class common_clock {
     std::lock_guard lock{mutex_};
     return clock_.signed_now(read_clocks());
   }
+  [[nodiscard]] std::optional<time_point> signed_at(
+      const clock_reading& at) const {
+    std::lock_guard lock{mutex_};
+    return clock_.known() ? std::optional{clock_.signed_now(at)} : std::nullopt;
+  }
   [[nodiscard]] std::optional<milliseconds> offset() const {
     std::lock_guard lock{mutex_};
     return clock_.offset_at(read_clocks());
@@ -221,6 +226,11 @@ start begin(const identity_store& store, const node_options& options) {
                 "; join again as root: bcd join --reset --yes, then bcd join");
     return {std::nullopt, node_exit::needs_person};
   }
+  if (!options.role.empty() && look.pair->who.role != options.role) {
+    options.say("this machine's identity has the role " + look.pair->who.role +
+                ", and this command is for the role " + options.role);
+    return {std::nullopt, node_exit::usage};
+  }
   if (auto settled = store.settle(look); !settled) {
     options.say(settled.error().message);
     return {};
@@ -232,7 +242,8 @@ start begin(const identity_store& store, const node_options& options) {
 
 node_exit run_node(const config& c, const node_options& options,
                    std::stop_token stop) {
-  auto store = identity_store::open(c.data_dir);
+  const auto& keys = options.keys.keys;
+  auto store = identity_store::open(c.data_dir, keys.keeper());
   if (!store) {
     options.say(store.error().message);
     return node_exit::local;
@@ -258,6 +269,12 @@ node_exit run_node(const config& c, const node_options& options,
                            [clock] { return clock->offset(); }, options.say});
   session_keeper sessions{c,    options, first.me->clone(),
                           news, *clock,  commands ? &*commands : nullptr};
+  std::unique_ptr<node_side> beside;
+  if (options.beside)
+    beside = options.beside(
+        *first.me, {store.value().folder(), [clock](const clock_reading& at) {
+                      return clock->signed_at(at);
+                    }});
   auto trusting = with_pins_of(c, first.me->who);
   renewal_tools tools;
   tools.clocks = read_clocks;
@@ -268,15 +285,20 @@ node_exit run_node(const config& c, const node_options& options,
     tools.send = [&](std::string_view body, const node_identity* me) {
       return post_to_gateway(trusting, "/v1/renew", body, me, stop);
     };
-  rejoin_tools back{options.post, options.hardware};
+  tools.keys = keys;
+  rejoin_tools back{options.post, options.hardware, keys, options.keys.tpm,
+                    options.say};
   if (!back.post)
     back.post = [&](std::string_view path, std::string_view body) {
       return post_to_gateway(trusting, path, body, nullptr, stop);
     };
-  if (back.hardware)
-    tools.rejoin = [&](const node_identity& me) {
-      return attempt_rejoin(c, store.value(), me, back);
+  way_back ways{c, store.value(), back, [clock] { return clock->now(); }};
+  if (back.hardware) {
+    tools.rejoin = [&](const node_identity& me) { return ways.attempt(me); };
+    tools.may_rejoin = [&](const node_identity& me, time_point now) {
+      return ways.is_open(me, now);
     };
+  }
   tools.report = [&](const node_status& s) {
     options.notify("STATUS=" + summary(s));
     // The doctor's help only; a full disk is told when it matters.
@@ -287,6 +309,8 @@ node_exit run_node(const config& c, const node_options& options,
     if (commands)
       commands->use(me);
     sessions.use(me.clone());
+    if (beside)
+      beside->use(me);
   };
   tools.stopping = [&] { return stop.stop_requested(); };
   renewal_loop loop{c, store.value(), std::move(*first.me), std::move(tools)};

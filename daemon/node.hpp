@@ -1,11 +1,15 @@
 #pragma once
 
 #include "daemon/config.hpp"
+#include "daemon/machine_keys.hpp"
 #include "daemon/renewal.hpp"
+#include "daemon/renewal_plan.hpp"
 #include "daemon/session.hpp"
 #include "pki/hardware_key.hpp"
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -22,6 +26,22 @@ enum class node_exit {
 using session_runner =
     std::function<session_outcome(const config&, const node_identity&,
                                   const session_hooks&, std::stop_token)>;
+
+/// What a daemon runs beside the renewal and the session, from the moment that
+/// the identity is known to the end.
+class node_side {
+ public:
+  virtual ~node_side() = default;
+  /// The identity was renewed.
+  virtual void use(const node_identity& me) = 0;
+};
+
+struct node_side_tools {
+  const private_dir& folder;  // outlives the side
+  /// The server's time at a moment, from what it signed last; nullopt before
+  /// it signed any. From any thread.
+  std::function<std::optional<time_point>(const clock_reading& at)> server_time;
+};
 
 struct node_options {
   /// A line for the log.
@@ -40,6 +60,14 @@ struct node_options {
   /// when empty. Used where `hardware` is given.
   std::function<exchange(std::string_view path, std::string_view body)> post =
       {};
+  /// Where its keys are and come from.
+  key_places keys = {};
+  /// The only role whose identity it runs; empty: any.
+  std::string role = {};
+  /// Begins what runs beside; empty: nothing does.
+  std::function<std::unique_ptr<node_side>(const node_identity& me,
+                                           const node_side_tools& tools)>
+      beside = {};
 };
 
 /// `bcd node`: keeps the machine's identity renewed and a session open, joins

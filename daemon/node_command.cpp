@@ -2,23 +2,18 @@
 #include "daemon/hardware.hpp"
 #include "daemon/node.hpp"
 #include "daemon/service_notice.hpp"
+#include "daemon/site.hpp"
+#include "daemon/stop_signals.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <chrono>
-#include <condition_variable>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 namespace bc::daemon {
 
 namespace {
-
-// Nothing is lost by a hard end: what is on disk is whole at every moment.
-constexpr seconds patience{8};
 
 constexpr const char* node_help =
     "Runs until SIGTERM or SIGINT, and ends within 10 seconds of it. Renews\n"
@@ -40,53 +35,27 @@ constexpr const char* node_help =
     "After 2 and 9 a restart changes nothing until somebody acts:\n"
     "RestartPreventExitStatus=2 9 in a unit of systemd.";
 
+constexpr const char* site_help =
+    "For a machine that joined with a site token. Does what bcd node does, "
+    "and\n"
+    "besides keeps asking for the site's boot lease, which one agent of a "
+    "site\n"
+    "has at a time. The one that has it gives its word (a vouch) to the\n"
+    "machines it boots over the network, at [site_agent] listen, by the "
+    "leases\n"
+    "of its DHCP server, [site_agent] leases_file. Ends as bcd node does, "
+    "with\n"
+    "the same exit codes, and gives the lease back; 2 is also an identity of\n"
+    "another role.";
+
 struct node_arguments {
   std::string config_file = default_config_file;
   std::string data_dir;
 };
 
-// Turns SIGTERM and SIGINT into a stop; gives up on what does not end. Made
-// before any other thread, so that all of them have the signals blocked.
-class signals {
- public:
-  explicit signals(std::stop_source stop) : stop_(std::move(stop)) {
-    ::sigemptyset(&set_);
-    ::sigaddset(&set_, SIGTERM);
-    ::sigaddset(&set_, SIGINT);
-    ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-    thread_ = std::thread{[this] { wait(); }};
-  }
-  signals(const signals&) = delete;
-  signals& operator=(const signals&) = delete;
-  ~signals() {
-    {
-      std::lock_guard lock{mutex_};
-      ended_ = true;
-    }
-    done_.notify_all();
-    ::pthread_kill(thread_.native_handle(), SIGTERM);
-    thread_.join();
-  }
+enum class runs_as { node, site };
 
- private:
-  void wait() {
-    int which = 0;
-    ::sigwait(&set_, &which);
-    stop_.request_stop();
-    std::unique_lock lock{mutex_};
-    if (!done_.wait_for(lock, patience, [this] { return ended_; }))
-      std::_Exit(static_cast<int>(node_exit::stopped));
-  }
-
-  std::stop_source stop_;
-  sigset_t set_{};
-  std::mutex mutex_;
-  std::condition_variable done_;
-  bool ended_ = false;
-  std::thread thread_;
-};
-
-int node(const node_arguments& given) {
+int node(const node_arguments& given, runs_as what) {
   auto loaded = load_config(given.config_file);
   if (!loaded)
     return complain(loaded.error().message);
@@ -94,7 +63,7 @@ int node(const node_arguments& given) {
   if (!given.data_dir.empty())
     c.data_dir = std::filesystem::absolute(given.data_dir);
   std::stop_source stop;
-  signals watched{stop};
+  stop_signals watched{stop};
   std::mutex lines;
   node_options options;
   options.say = [&lines](const std::string& line) {
@@ -110,15 +79,20 @@ int node(const node_arguments& given) {
   options.hardware = [source = std::shared_ptr{make_hardware_source()}] {
     return source->read();
   };
+  options.keys = node_key_places_of(c, options.say);
+  if (what == runs_as::site) {
+    options.role = "site";
+    options.beside = [&](const node_identity& me, const node_side_tools& with) {
+      return start_site_agent(c, me, with, real_site_tools(options.say));
+    };
+  }
   return static_cast<int>(run_node(c, options, stop.get_token()));
 }
 
-}  // namespace
-
-command add_node_command(CLI::App& app) {
+command add_as(CLI::App& app, const char* name, const char* what,
+               const char* help, runs_as which) {
   auto given = std::make_shared<node_arguments>();
-  auto* self = app.add_subcommand(
-      "node", "Keep this node's certificate renewed and its session open");
+  auto* self = app.add_subcommand(name, what);
   self->add_option("--config", given->config_file, "Configuration file")
       ->type_name("FILE")
       ->capture_default_str();
@@ -127,8 +101,22 @@ command add_node_command(CLI::App& app) {
                    "/var/lib/bcd)")
       ->type_name("DIR");
   add_hardware_options(*self, false);
-  self->footer(node_help);
-  return {self, [given] { return node(*given); }};
+  self->footer(help);
+  return {self, [given, which] { return node(*given, which); }};
+}
+
+}  // namespace
+
+command add_node_command(CLI::App& app) {
+  return add_as(app, "node",
+                "Keep this node's certificate renewed and its session open",
+                node_help, runs_as::node);
+}
+
+command add_site_command(CLI::App& app) {
+  return add_as(app, "site",
+                "Be a site agent: vouch for the machines that the site boots",
+                site_help, runs_as::site);
 }
 
 }  // namespace bc::daemon

@@ -1,3 +1,4 @@
+#include "daemon/discovery_mac.hpp"
 #include "daemon/hardware.hpp"
 
 namespace bc::daemon {
@@ -23,6 +24,10 @@ bool joins_without_pins() {
 
 std::unique_ptr<hardware_source> make_hardware_source() {
   return std::make_unique<machine>();
+}
+
+mac_source make_mac_source() {
+  return mac_towards;
 }
 
 }  // namespace bc::daemon

@@ -6,11 +6,9 @@
 #include "daemon/printable.hpp"
 #include "daemon/trusted_pins.hpp"
 #include "pki/certificate.hpp"
-#include "pki/chain.hpp"
 #include "pki/claims_digest.hpp"
 #include "pki/signature.hpp"
 
-#include <algorithm>
 #include <optional>
 
 namespace bc::daemon {
@@ -18,28 +16,44 @@ namespace bc::daemon {
 namespace {
 
 using end = renewal_attempt::end;
+using answer_kind = wire::join_answer::kind;
 
-constexpr std::string_view attested_by = "urn:bc:tpm-ak:";
+// What one attestor asks a challenge with, and proves the join by.
+struct way {
+  std::string_view attestor;
+  std::function<result<wire::challenge_request>(const wire::join_request&)> ask;
+  std::function<result<void>(wire::join_request&, const wire::challenge_body&)>
+      prove;
+};
+
+const bytes& leaf_of(const node_identity& me) {
+  return me.who.certificate_chain.front();
+}
 
 // A pending pair whose certificate is on disk already is used up.
 result<pending_request> request_for(const identity_store& store,
-                                    const node_identity& me) {
-  BC_TRY(found, store.pending());
+                                    const node_identity& me,
+                                    const machine_keys& keys) {
+  const bool in_tpm = named_ak(leaf_of(me)).has_value();
+  auto make = [&] { return in_tpm ? keys.make_in_tpm() : keys.make(); };
+  BC_TRY(found, store.pending(make, in_tpm));
   if (!(found.key.pub() == me.key.pub()))
     return std::move(found);
   store.forget_pending();
-  return store.pending();
+  return store.pending(make, in_tpm);
 }
 
 class attempt {
  public:
-  attempt(const config& c, const node_identity& me, const rejoin_tools& tools,
-          const pending_request& request, const pki::hardware_claims& hardware)
+  attempt(const config& c, const node_identity& me, const post_to_path& post,
+          const pending_request& request, const pki::hardware_claims& hardware,
+          const way& by)
       : config_(c),
         me_(me),
-        tools_(tools),
+        post_(post),
         request_(request),
         hardware_(hardware),
+        by_(by),
         expected_{
             join_signing_pins(with_pins_of(c, me.who)),
             pki::sha256(request.csr),
@@ -52,39 +66,48 @@ class attempt {
             true} {}
 
   renewal_attempt run() {
-    auto challenge = ask_challenge();
-    if (challenge)
-      ask_join(*challenge);
+    auto body = claims();
+    auto asked = by_.ask(body);
+    if (!asked)
+      return failed(asked.error());
+    auto given = ask_challenge(post_, expected_, asked.value());
+    note(given.otherwise);
+    if (!given.body)
+      return std::move(out_);
+    auto proved = by_.prove(body, *given.body);
+    if (!proved)
+      return failed(proved.error());
+    auto answer = genuine(post_("/v1/join", wire::encode(body)), expected_);
+    note(answer);
+    if (answer.answer)
+      accept(*answer.answer);
     return std::move(out_);
   }
 
  private:
-  std::optional<wire::challenge_body> ask_challenge() {
-    auto given =
-        ask("/v1/join-challenge", wire::encode(wire::challenge_request{
-                                      std::string{wire::x509pop_attestor},
-                                      to_bytes(expected_.csr_sha256), leaf()}));
-    if (!given)
-      return std::nullopt;
-    auto checked = check_challenge(*given, expected_);
-    if (checked.failed != answer_check::none) {
-      ended(end::untrusted, check_failed(answer_check_text(checked.failed)));
-      return std::nullopt;
-    }
-    // One that somebody kept back would only be refused.
-    if (from_millis(checked.body.expires_ms) <= *out_.server_time) {
-      ended(end::untrusted, check_failed("validity"));
-      return std::nullopt;
-    }
-    return std::move(checked.body);
+  [[nodiscard]] wire::join_request claims() const {
+    wire::join_request body;
+    body.attestor = by_.attestor;
+    body.role = me_.who.role;
+    body.site_id = config_.site;
+    body.node_id = me_.who.node_id;
+    body.csr = request_.csr;
+    body.hardware = to_wire(hardware_);
+    return body;
   }
 
-  void ask_join(const wire::challenge_body& challenge) {
-    auto answer = ask("/v1/join", wire::encode(join_request(challenge)));
-    if (!answer)
-      return;
-    auto checked = check_joined(*answer, expected_);
-    if (answer->what != wire::join_answer::kind::joined)
+  void note(const genuine_answer& got) {
+    out_.requests += got.sent ? 1 : 0;
+    if (got.server_time)
+      out_.server_time = got.server_time;
+    ended(got.what, got.why);
+  }
+
+  void accept(const wire::join_answer& answer) {
+    if (answer.what == answer_kind::deferred)
+      return deferred(answer);
+    auto checked = check_joined(answer, expected_);
+    if (answer.what != answer_kind::joined)
       return ended(end::untrusted, "the answer is not to a join");
     if (checked.failed != answer_check::none)
       return ended(end::untrusted,
@@ -93,99 +116,26 @@ class attempt {
     if (*out_.server_time < checked.not_before ||
         *out_.server_time >= checked.not_after)
       return ended(end::untrusted, check_failed("validity"));
-    const auto& b = checked.body;
-    out_.renewed = node_identity{
-        {b.node_id, b.site_id, b.trust_domain, b.role, config_.gateway_url,
-         b.certificate_chain, b.command_signing_keys, checked.not_after,
-         b.serving_ca_pins, b.join_signing_pins, config_.serving_ca_spki_pin,
-         config_.join_signing_key_pin},
-        request_.key.clone()};
+    auto who = identity_of(config_, checked.body, checked.not_after);
+    who.attestor = me_.who.attestor;
+    who.ek_kind = me_.who.ek_kind;
+    out_.renewed = node_identity{std::move(who), request_.key.clone()};
     ended(end::renewed, {});
   }
 
-  wire::join_request join_request(const wire::challenge_body& challenge) {
-    wire::join_request body;
-    body.attestor = wire::x509pop_attestor;
-    body.role = me_.who.role;
-    body.site_id = config_.site;
-    body.node_id = me_.who.node_id;
-    body.csr = request_.csr;
-    body.hardware = to_wire(hardware_);
-    const auto expires = std::to_string(challenge.expires_ms);
-    const auto proof = pki::sign(
-        me_.key, pki::purpose::rejoin_pop,
-        {expected_.csr_sha256, pki::sha256(leaf()), challenge.nonce,
-         as_bytes(expires), challenge.payload, pki::claims_digest(body)});
-    body.x509pop = wire::x509pop_evidence{me_.who.certificate_chain,
-                                          challenge.kid,
-                                          challenge.nonce,
-                                          challenge.expires_ms,
-                                          {proof.begin(), proof.end()}};
-    return body;
+  void deferred(const wire::join_answer& answer) {
+    auto checked = check_deferred(answer, expected_);
+    if (checked.failed != answer_check::none)
+      return ended(end::untrusted,
+                   check_failed(answer_check_text(checked.failed)));
+    ended(end::unavailable,
+          "a person must approve this machine first: request " +
+              printable(checked.body.request_id));
   }
 
-  // A signed answer whose time is good, or how this attempt ended.
-  std::optional<wire::join_answer> ask(std::string_view path,
-                                       const std::string& body) {
-    auto got = tools_.post(path, body);
-    if (got.what == exchange::fate::answered ||
-        got.what == exchange::fate::lost)
-      ++out_.requests;
-    switch (got.what) {
-      case exchange::fate::unreachable:
-        ended(end::unreachable, got.why);
-        return std::nullopt;
-      case exchange::fate::untrusted:
-        ended(end::untrusted,
-              "the gateway's certificate chain failed a check: " + got.why +
-                  "; " + std::string{stale_pins_advice});
-        return std::nullopt;
-      case exchange::fate::lost:
-        ended(end::lost, got.why);
-        return std::nullopt;
-      case exchange::fate::answered:
-        break;
-    }
-    return judged(got);
-  }
-
-  std::optional<wire::join_answer> judged(const exchange& got) {
-    auto answer = wire::decode_join_answer(got.status, got.body);
-    if (!answer) {
-      ended(end::untrusted, "the gateway's answer is not one of the protocol");
-      return std::nullopt;
-    }
-    auto& a = answer.value();
-    const bool failed = a.what == wire::join_answer::kind::failed;
-    const bool is_refusal = failed && a.code == errc::access_denied;
-    if (!failed || is_refusal || a.time) {
-      auto time = check_signed_time(a, expected_);
-      if (!time) {
-        ended(end::untrusted, check_failed("signature") + "; " +
-                                  std::string{stale_pins_advice});
-        return std::nullopt;
-      }
-      if (!pki::chain_valid_at(got.chain, time.value())) {
-        ended(end::untrusted,
-              "the gateway's certificate is not valid at the server's time " +
-                  to_rfc3339(time.value()));
-        return std::nullopt;
-      }
-      out_.server_time = time.value();
-    }
-    if (!failed)
-      return std::move(a);
-    if (is_refusal)
-      ended(end::refused, std::string{wire::refused_message});
-    else
-      ended(end::unavailable, "the server cannot let it join now (" +
-                                  std::string{wire_text(a.code)} +
-                                  "): " + printable(a.path + " " + a.message));
-    return std::nullopt;
-  }
-
-  [[nodiscard]] const bytes& leaf() const {
-    return me_.who.certificate_chain.front();
+  renewal_attempt failed(const fault& why) {
+    ended(end::no_key, why.message);
+    return std::move(out_);
   }
 
   static std::string check_failed(std::string_view which) {
@@ -199,29 +149,78 @@ class attempt {
 
   const config& config_;
   const node_identity& me_;
-  const rejoin_tools& tools_;
+  const post_to_path& post_;
   const pending_request& request_;
   const pki::hardware_claims& hardware_;
+  const way& by_;
   const expected_answer expected_;
   renewal_attempt out_;
 };
 
-renewal_attempt not_now(std::string why) {
+renewal_attempt not_now(const fault& why, end what = end::unavailable) {
   renewal_attempt out;
-  out.what = end::unavailable;
-  out.why = std::move(why);
+  out.what = what;
+  out.why = why.message;
   return out;
 }
+
+// The certificate and a proof of its key; of one that names an AK, the AK's
+// word on the new key, had before anything is sent.
+class by_certificate {
+ public:
+  by_certificate(const node_identity& me, const pending_request& request,
+                 const machine_keys& keys)
+      : me_(me), request_(request), keys_(keys) {}
+
+  result<wire::challenge_request> ask(const wire::join_request&) {
+    if (const auto ak = named_ak(leaf_of(me_))) {
+      BC_TRY(attested, attest_key(keys_, *ak, request_.key, request_.csr));
+      attestation_ = std::move(attested);
+    }
+    return wire::challenge_request{std::string{wire::x509pop_attestor},
+                                   to_bytes(pki::sha256(request_.csr)),
+                                   leaf_of(me_)};
+  }
+
+  result<void> prove(wire::join_request& body,
+                     const wire::challenge_body& challenge) const {
+    const auto expires = std::to_string(challenge.expires_ms);
+    auto proof = me_.key.sign(
+        pki::purpose::rejoin_pop,
+        {pki::sha256(request_.csr), pki::sha256(leaf_of(me_)), challenge.nonce,
+         as_bytes(expires), challenge.payload, pki::claims_digest(body)});
+    if (!proof)
+      return fail(proof.error().code,
+                  "the node's key does not sign: " + proof.error().message);
+    body.x509pop =
+        wire::x509pop_evidence{me_.who.certificate_chain,
+                               challenge.kid,
+                               challenge.nonce,
+                               challenge.expires_ms,
+                               {proof.value().begin(), proof.value().end()},
+                               attestation_};
+    return ok();
+  }
+
+ private:
+  const node_identity& me_;
+  const pending_request& request_;
+  const machine_keys& keys_;
+  std::optional<wire::key_attestation> attestation_;
+};
 
 }  // namespace
 
 bool may_rejoin(const node_identity& me, time_point server_time) {
-  auto leaf = pki::parse_certificate(me.who.certificate_chain.front());
+  auto leaf = pki::parse_certificate(leaf_of(me));
   return leaf && leaf.value().role != pki::certificate_role::ramdisk &&
-         server_time <= leaf.value().not_after + rejoin_window &&
-         std::ranges::none_of(leaf.value().uris, [](const auto& uri) {
-           return uri.starts_with(attested_by);
-         });
+         server_time <= leaf.value().not_after + rejoin_window;
+}
+
+bool may_rejoin_by_tpm(const node_identity& me) {
+  auto leaf = pki::parse_certificate(leaf_of(me));
+  return leaf && leaf.value().role == pki::certificate_role::node &&
+         named_ak(leaf_of(me));
 }
 
 renewal_attempt attempt_rejoin(const config& c, const identity_store& store,
@@ -229,11 +228,75 @@ renewal_attempt attempt_rejoin(const config& c, const identity_store& store,
                                const rejoin_tools& tools) {
   auto hardware = tools.hardware();
   if (!hardware)
-    return not_now(hardware.error().message);
-  auto request = request_for(store, me);
+    return not_now(hardware.error());
+  auto request = request_for(store, me, tools.keys);
+  if (!request && named_ak(leaf_of(me)))
+    return not_now(wrong_tpm(request.error()), end::no_key);
   if (!request)
-    return not_now(request.error().message);
-  return attempt{c, me, tools, request.value(), hardware.value()}.run();
+    return not_now(request.error());
+  by_certificate proof{me, request.value(), tools.keys};
+  const way by{wire::x509pop_attestor,
+               [&proof](const auto& body) { return proof.ask(body); },
+               [&proof](auto& body, const auto& given) {
+                 return proof.prove(body, given);
+               }};
+  return attempt{c, me, tools.post, request.value(), hardware.value(), by}
+      .run();
+}
+
+renewal_attempt attempt_tpm_rejoin(const config& c, const identity_store& store,
+                                   const node_identity& me,
+                                   const rejoin_tools& tools) {
+  auto hardware = tools.hardware();
+  if (!hardware)
+    return not_now(hardware.error());
+  auto request = request_for(store, me, tools.keys);
+  if (!request)
+    return not_now(wrong_tpm(request.error()), end::no_key);
+  tpm_proof proof{tools.tpm, me.who.ek_kind, tools.say};
+  const way by{wire::tpm_attestor,
+               [&](const auto& body) -> result<wire::challenge_request> {
+                 auto asked = proof.challenge_for(body, named_ak(leaf_of(me)));
+                 if (!asked)
+                   return wrong_tpm(asked.error());
+                 return asked;
+               },
+               [&](auto& body, const auto& given) -> result<void> {
+                 auto made = proof.answer(given, request.value().key,
+                                          request.value().csr);
+                 if (!made)
+                   return wrong_tpm(made.error());
+                 body.tpm = std::move(made).value();
+                 return ok();
+               }};
+  auto out =
+      attempt{c, me, tools.post, request.value(), hardware.value(), by}.run();
+  if (out.renewed)
+    out.renewed->who.ek_kind = proof.ek_kind();
+  return out;
+}
+
+bool way_back::is_open(const node_identity& me, time_point now) const {
+  return may_rejoin(me, now) || (tools_.tpm && may_rejoin_by_tpm(me));
+}
+
+renewal_attempt way_back::attempt(const node_identity& me) {
+  const bool by_tpm = tools_.tpm && may_rejoin_by_tpm(me);
+  renewal_attempt got;
+  got.what = end::refused;
+  if (may_rejoin(me, now_()) && !certificate_refused_)
+    got = attempt_rejoin(config_, store_, me, tools_);
+  if (got.what != end::refused || !by_tpm) {
+    certificate_refused_ = false;
+    return got;
+  }
+  auto second = attempt_tpm_rejoin(config_, store_, me, tools_);
+  // Where both are refused, both are asked next time.
+  certificate_refused_ = second.what == end::unavailable;
+  second.requests += got.requests;
+  if (!second.server_time)
+    second.server_time = got.server_time;
+  return second;
 }
 
 }  // namespace bc::daemon

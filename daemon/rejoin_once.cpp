@@ -25,6 +25,8 @@ join_exit exit_for(end what) {
       return join_exit::refused;
     case end::untrusted:
       return join_exit::untrusted;
+    case end::no_key:
+      return join_exit::local;
     case end::unreachable:
     case end::lost:
       return join_exit::unreachable;
@@ -63,7 +65,7 @@ join_outcome run_rejoin(const config& c, const rejoin_tools& tools,
                         const join_options& options) {
   if (auto checked = check(c); !checked)
     return ended(join_exit::usage, checked.error().message);
-  auto store = identity_store::open(c.data_dir);
+  auto store = identity_store::open(c.data_dir, tools.keys.keeper());
   if (!store)
     return ended(join_exit::local, store.error().message);
   auto found = store.value().look();

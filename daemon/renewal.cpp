@@ -6,7 +6,6 @@
 #include "daemon/renewal_plan.hpp"
 #include "daemon/trusted_pins.hpp"
 #include "pki/chain.hpp"
-#include "pki/csr.hpp"
 #include "pki/signature.hpp"
 
 namespace bc::daemon {
@@ -15,20 +14,43 @@ namespace {
 
 using end = renewal_attempt::end;
 
+// What is new in the request.
+struct new_key {
+  node_key key;
+  bytes csr;
+  std::optional<wire::key_attestation> attestation = {};
+};
+
+result<new_key> make_key(const machine_keys& keys, const node_identity& me) {
+  const auto ak = named_ak(me.who.certificate_chain.front());
+  if (!ak) {
+    BC_TRY(key, keys.make());
+    BC_TRY(csr, key.csr());
+    return new_key{std::move(key), std::move(csr)};
+  }
+  auto key = keys.make_in_tpm();
+  auto csr = key ? key.value().csr() : key.error();
+  if (!csr)
+    return wrong_tpm(csr.error());
+  BC_TRY(attested, attest_key(keys, *ak, key.value(), csr.value()));
+  return new_key{std::move(key).value(), std::move(csr).value(),
+                 std::move(attested)};
+}
+
 class attempt {
  public:
   attempt(const config& c, const node_identity& me,
-          const std::function<time_point()>& now, const renew_transport& send)
+          const std::function<time_point()>& now, const renew_transport& send,
+          new_key made)
       : config_(c),
         me_(me),
         now_(now),
         send_(send),
-        key_(pki::private_key::generate()),
-        csr_(pki::build_csr(key_)),
+        new_(std::move(made)),
         expected_{
             join_signing_pins(with_pins_of(c, me.who)),
-            pki::sha256(csr_),
-            key_.pub(),
+            pki::sha256(new_.csr),
+            new_.key.pub(),
             me.who.site,
             pki::parse_role(me.who.role).value_or(pki::certificate_role::node),
             me.who.node_id,
@@ -38,8 +60,8 @@ class attempt {
 
   renewal_attempt run() {
     auto got = ask(&me_);
-    if (got.what == exchange::fate::lost && got.certificate_rejected) {
-      rejected_ = got.why;
+    if (got && got->what == exchange::fate::lost && got->certificate_rejected) {
+      rejected_ = got->why;
       got = ask(nullptr);
     }
     judge(got);
@@ -51,18 +73,24 @@ class attempt {
   }
 
  private:
-  exchange ask(const node_identity* as) {
+  // nullopt: the current key does not sign.
+  std::optional<exchange> ask(const node_identity* as) {
     wire::renew_request body;
     body.node_id = me_.who.node_id;
-    body.csr = csr_;
+    body.csr = new_.csr;
     body.certificate_chain = me_.who.certificate_chain;
     claimed_ = now_() + offset_;
     body.client_time_ms = to_millis(claimed_);
     auto time = std::to_string(body.client_time_ms);
-    auto proof = pki::sign(
-        me_.key, pki::purpose::renew_pop,
+    auto proof = me_.key.sign(
+        pki::purpose::renew_pop,
         {expected_.csr_sha256, as_bytes(body.node_id), as_bytes(time)});
-    body.pop_signature = {proof.begin(), proof.end()};
+    if (!proof) {
+      no_key_ = "the node's key does not sign: " + proof.error().message;
+      return std::nullopt;
+    }
+    body.pop_signature = {proof.value().begin(), proof.value().end()};
+    body.attestation = new_.attestation;
     auto got = send_(wire::encode(body), as);
     if (got.what == exchange::fate::answered ||
         got.what == exchange::fate::lost)
@@ -78,7 +106,10 @@ class attempt {
     return off > tolerated_offset || off < -tolerated_offset;
   }
 
-  void judge(const exchange& got) {
+  void judge(const std::optional<exchange>& asked) {
+    if (!asked)
+      return ended(end::no_key, no_key_);
+    const auto& got = *asked;
     switch (got.what) {
       case exchange::fate::unreachable:
         return ended(end::unreachable, got.why);
@@ -138,13 +169,10 @@ class attempt {
     // An answer kept back for long is no identity any more.
     if (server_time < checked.not_before || server_time >= checked.not_after)
       return ended(end::untrusted, check_failed("validity"));
-    const auto& b = checked.body;
-    out_.renewed = node_identity{
-        {b.node_id, b.site_id, b.trust_domain, b.role, config_.gateway_url,
-         b.certificate_chain, b.command_signing_keys, checked.not_after,
-         b.serving_ca_pins, b.join_signing_pins, config_.serving_ca_spki_pin,
-         config_.join_signing_key_pin},
-        key_.clone()};
+    auto who = identity_of(config_, checked.body, checked.not_after);
+    who.attestor = me_.who.attestor;
+    who.ek_kind = me_.who.ek_kind;
+    out_.renewed = node_identity{std::move(who), new_.key.clone()};
     ended(end::renewed, {});
   }
 
@@ -161,11 +189,11 @@ class attempt {
   const node_identity& me_;
   const std::function<time_point()>& now_;
   const renew_transport& send_;
-  const pki::private_key key_;
-  const bytes csr_;
+  const new_key new_;
   const expected_answer expected_;
   milliseconds offset_{0};
   time_point claimed_;
+  std::string no_key_;
   std::string rejected_;  // why the gateway did not take our certificate
   renewal_attempt out_;
 };
@@ -174,8 +202,16 @@ class attempt {
 
 renewal_attempt attempt_renewal(const config& c, const node_identity& me,
                                 const std::function<time_point()>& now,
-                                const renew_transport& send) {
-  return attempt{c, me, now, send}.run();
+                                const renew_transport& send,
+                                const machine_keys& keys) {
+  auto made = make_key(keys, me);
+  if (!made) {
+    renewal_attempt out;
+    out.what = end::no_key;
+    out.why = made.error().message;
+    return out;
+  }
+  return attempt{c, me, now, send, std::move(made).value()}.run();
 }
 
 }  // namespace bc::daemon

@@ -4,6 +4,7 @@
 #include "daemon/config.hpp"
 #include "daemon/gateway_client.hpp"
 #include "daemon/identity_store.hpp"
+#include "daemon/machine_keys.hpp"
 
 #include <functional>
 #include <optional>
@@ -20,6 +21,7 @@ using renew_transport =
 struct renewal_attempt {
   enum class end {
     renewed,
+    no_key,       // the TPM does not do its part; nothing was sent
     refused,      // ACCESS_DENIED, also with the clock corrected
     untrusted,    // a pin or a check failed
     unreachable,  // nothing was sent
@@ -40,9 +42,14 @@ struct renewal_attempt {
 /// request follows at once when the first is refused and the signed time shows
 /// that `now` is over 60 s off (CASES 104, 111); and, without a client
 /// certificate, when the gateway does not take ours: the refusal then carries
-/// the signed time, which says whether it expired. Writes nothing.
+/// the signed time, which says whether it expired. Writes nothing. The new key
+/// is one of `keys`; where the certificate names a TPM's AK, that AK is derived
+/// and compared, and its word on the new key goes with the request (spec:
+/// joining#renewal); what the TPM does not do is `no_key`, before anything is
+/// sent.
 [[nodiscard]] renewal_attempt attempt_renewal(
     const config& c, const node_identity& me,
-    const std::function<time_point()>& now, const renew_transport& send);
+    const std::function<time_point()>& now, const renew_transport& send,
+    const machine_keys& keys = {});
 
 }  // namespace bc::daemon

@@ -41,6 +41,16 @@ std::string rejoin_refused_text(time_point not_after) {
          "bcd";
 }
 
+std::string tpm_refused_text(time_point not_after) {
+  return "the certificate expired at " + to_rfc3339(not_after) +
+         ", and the server lets this machine join again neither by it nor by "
+         "its TPM: the identity was revoked, the node was deleted or joined "
+         "elsewhere, or the server or the pool does not take them (x509pop, "
+         "tpm). Its operator reads why in security.join.refused. It is tried "
+         "again now and then; to join it anew, as root: systemctl stop bcd; "
+         "bcd join --reset --yes --attestor tpm; systemctl restart bcd";
+}
+
 std::string refused_text(time_point not_after) {
   return "the server refuses this node's identity: it was revoked, the node "
          "was deleted or retired, or the machine joined again elsewhere. Its "
@@ -159,7 +169,7 @@ void renewal_loop::rejoin() {
 
 void renewal_loop::renew() {
   auto got = attempt_renewal(
-      config_, me_, [this] { return now(); }, tools_.send);
+      config_, me_, [this] { return now(); }, tools_.send, tools_.keys);
   auto at = tools_.clocks();
   if (!note(got, at))
     return;
@@ -236,37 +246,55 @@ void renewal_loop::failed(const renewal_attempt& got, const clock_reading& at) {
   if (got.what == end::refused)
     return become(renewal_state::refused, refused_text(expiry),
                   refused_text(expiry));
-  bool over = clock_.now(at) >= expiry;
-  become(renewal_state::retrying, got.why,
-         "renewal failed: " + got.why +
-             (over ? "; by this machine's clock the certificate expired at "
-                   : "; trying again, the certificate expires at ") +
-             to_rfc3339(expiry));
+  const bool over = clock_.now(at) >= expiry;
+  const auto line =
+      "renewal failed: " + got.why +
+      (over ? "; by this machine's clock the certificate expired at "
+            : "; trying again, the certificate expires at ") +
+      to_rfc3339(expiry);
+  // Loudly, also where a gateway was away before: no waiting mends a TPM.
+  if (got.what == end::no_key && status_.state == renewal_state::retrying &&
+      status_.why != got.why)
+    tools_.say(line);
+  become(renewal_state::retrying, got.why, line);
+}
+
+bool renewal_loop::may_come_back(time_point server_time) const {
+  if (!tools_.rejoin)
+    return false;
+  return tools_.may_rejoin ? tools_.may_rejoin(me_, server_time)
+                           : may_rejoin(me_, server_time);
 }
 
 void renewal_loop::over(time_point server_time) {
   const auto expiry = leaf_.not_after;
-  is_over_ = tools_.rejoin && may_rejoin(me_, server_time);
+  is_over_ = may_come_back(server_time);
   if (!is_over_)
     return become(renewal_state::expired, expired_text(expiry),
                   expired_text(expiry));
+  const bool by_it = may_rejoin(me_, server_time);
   become(renewal_state::rejoining, {},
          "the certificate expired at " + to_rfc3339(expiry) +
-             "; joining again by it, as is possible until " +
-             to_rfc3339(expiry + rejoin_window));
+             (by_it ? "; joining again by it, as is possible until " +
+                          to_rfc3339(expiry + rejoin_window)
+                    : "; joining again by the TPM that it names"));
 }
 
 void renewal_loop::rejoin_failed(const renewal_attempt& got,
                                  const clock_reading& at) {
   pacer_.failed(at.since_boot, got.requests, tools_.random());
   const auto expiry = leaf_.not_after;
-  if (got.server_time && !may_rejoin(me_, *got.server_time)) {
+  if (got.server_time && !may_come_back(*got.server_time)) {
     is_over_ = false;
     return become(renewal_state::expired, expired_text(expiry),
                   expired_text(expiry));
   }
   const bool refused = got.what == end::refused;
-  still_rejoining(refused ? rejoin_refused_text(expiry) : got.why, refused);
+  const bool by_tpm = tools_.may_rejoin && may_rejoin_by_tpm(me_);
+  still_rejoining(!refused ? got.why
+                  : by_tpm ? tpm_refused_text(expiry)
+                           : rejoin_refused_text(expiry),
+                  refused);
 }
 
 void renewal_loop::still_rejoining(const std::string& why, bool refused) {

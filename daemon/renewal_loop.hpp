@@ -14,9 +14,14 @@ struct renewal_tools {
   std::function<clock_reading()> clocks;
   std::function<unsigned()> random;  // in [0, 1000)
   renew_transport send;
-  /// Joins again by the certificate that is over (rejoin.hpp); empty: a person
+  /// Joins again when the certificate is over (rejoin.hpp); empty: a person
   /// must do it.
   std::function<renewal_attempt(const node_identity&)> rejoin = {};
+  /// Whether that may still come to something at a time that the server signed;
+  /// empty: may_rejoin().
+  std::function<bool(const node_identity&, time_point)> may_rejoin = {};
+  /// Where the next keys come from.
+  machine_keys keys = {};
   /// A line for the log; once for each change of state.
   std::function<void(const std::string&)> say;
   /// The status changed.
@@ -72,6 +77,7 @@ class renewal_loop {
   void failed(const renewal_attempt& got, const clock_reading& at);
   /// The server signed a time at which the certificate is over.
   void over(time_point server_time);
+  [[nodiscard]] bool may_come_back(time_point server_time) const;
   void rejoin_failed(const renewal_attempt& got, const clock_reading& at);
   void still_rejoining(const std::string& why, bool refused);
   void become(renewal_state state, const std::string& why,
@@ -98,6 +104,8 @@ class renewal_loop {
 [[nodiscard]] std::string expired_text(time_point not_after);
 /// The same of a machine that the server does not let back by it.
 [[nodiscard]] std::string rejoin_refused_text(time_point not_after);
+/// Of one whose certificate names a TPM's AK.
+[[nodiscard]] std::string tpm_refused_text(time_point not_after);
 /// What a person must do about an identity that is refused.
 [[nodiscard]] std::string refused_text(time_point not_after);
 /// "this machine's clock is 120 s behind the server's (…)".

@@ -142,6 +142,8 @@ class session : public std::enable_shared_from_this<session> {
         [this, self = shared_from_this()](error_code ec) {
           if (ec && !tls_.chain_failed().empty())
             return over(end::untrusted, std::string{tls_.chain_failed()});
+          if (ec && !tls_.key_failed().empty())
+            return over(end::unreachable, tls_.key_failed());
           if (!failed(ec, end::unreachable,
                       "the TLS handshake with " + where() + " failed"))
             upgrade();

@@ -17,7 +17,7 @@ void add(std::string& to, std::string_view name, std::string_view value) {
   to.append(name).append(" ").append(value);
 }
 
-std::string expected_by(const join_token::created& t) {
+std::string expected_by(const grant& t) {
   std::string out;
   add(out, "productUuid", t.expect.product_uuid.value_or(""));
   add(out, "serial", t.expect.serial.value_or(""));
@@ -49,7 +49,7 @@ std::string presented_by(const admission& a) {
 // A token for one node says so on both sides; a claim that no token backs is
 // as wrong as a claim of another node.
 bool names_fit(const admission& a) {
-  const auto& node = a.token.token->node;
+  const auto& node = a.granted.node;
   return a.claimed_node == (node ? node->str() : std::string{});
 }
 
@@ -61,14 +61,14 @@ struct words {
 };
 
 bool is_bound(const admission& a) {
-  const auto& t = *a.token.token;
-  return !t.expect.empty() || t.node || !a.claimed_node.empty();
+  const auto& g = a.granted;
+  return !g.expect.empty() || g.node || !a.claimed_node.empty();
 }
 
 bool fits_expect(const admission& a) {
   if (!is_bound(a))
     return true;
-  const auto& expect = a.token.token->expect;
+  const auto& expect = a.granted.expect;
   return names_fit(a) &&
          (expect.empty() || pki::matches(expect, identifiers_of(a)));
 }
@@ -76,16 +76,18 @@ bool fits_expect(const admission& a) {
 words word_expect(const admission& a) {
   if (!is_bound(a))
     return {};
-  return {expected_by(*a.token.token), presented_by(a)};
+  return {expected_by(a.granted), presented_by(a)};
 }
 
 bool fits_placeholder(const admission& a) {
-  return !a.token.token->expect.empty() || a.key.names_a_machine();
+  return !a.granted.expect.empty() || a.granted.bound ||
+         a.key.names_a_machine();
 }
 
 words word_placeholder(const admission& a) {
   words out;
-  out.expected = !a.token.token->expect.empty()
+  out.expected = a.granted.bound ? "bound by its attestor"
+                 : !a.granted.expect.empty()
                      ? "expect binds the token"
                      : "two independent identifiers, one of them a product "
                        "UUID or serial";
@@ -97,7 +99,7 @@ words word_placeholder(const admission& a) {
 }
 
 bool is_known(const admission& a) {
-  return a.known || (a.named && a.named->node);
+  return a.known || a.other || (a.named && a.named->node);
 }
 
 bool fits_reclaim(const admission& a) {
@@ -108,16 +110,17 @@ words word_reclaim(const admission& a) {
   if (!is_known(a))
     return {"", "a machine that is not known"};
   const auto fault = reclaim_fault_of(a);
-  return {
-      "a known machine, and a token with allowReclaim for the same "
-      "tenant, site, pool and role",
-      std::string{fault ? reclaim_fault_text(*fault) : "all of it"}};
+  return {a.granted.token
+              ? "a known machine, and a token with allowReclaim for the "
+                "same tenant, site, pool and role"
+              : "its own node, of the same tenant, site, pool and role",
+          std::string{fault ? reclaim_fault_text(*fault) : "all of it"}};
 }
 
 // What is wrong with the pool, the tenant and the site; empty: nothing.
 
 std::string_view pool_fault(const admission& a) {
-  const auto& wanted = a.token.token->pool;
+  const auto& wanted = a.granted.pool;
   const auto& found = a.pool.pool;
   if (!wanted)
     return {};
@@ -133,10 +136,10 @@ std::string_view pool_fault(const admission& a) {
 // A site token is of the site's owner. A site that is not there is the next
 // rule's to find.
 bool is_owner(const admission& a) {
-  const auto& t = *a.token.token;
-  if (t.pool)
-    return a.pool.pool->tenant == t.tenant;
-  return !a.site.site || a.site.site->owner == t.tenant;
+  const auto& g = a.granted;
+  if (g.pool)
+    return a.pool.pool->tenant == g.tenant;
+  return !a.site.site || a.site.site->owner == g.tenant;
 }
 
 std::string_view tenant_fault(const admission& a) {
@@ -146,17 +149,17 @@ std::string_view tenant_fault(const admission& a) {
 }
 
 std::string_view site_fault(const admission& a) {
-  const auto& t = *a.token.token;
+  const auto& g = a.granted;
   const auto& found = a.site.site;
-  if (!found || found->id != t.site)
+  if (!found || found->id != g.site)
     return "no such site";
   if (a.site.deleted_at)
     return "a deleted site";
-  if (!site::is_visible_to(*found, t.tenant))
+  if (!site::is_visible_to(*found, g.tenant))
     return "a site that is not open to the tenant";
-  if (t.pool && a.pool.pool->site != t.site)
+  if (g.pool && a.pool.pool->site != g.site)
     return "a pool of another site";
-  if (a.claimed_site != t.site.str())
+  if (a.claimed_site != g.site.str())
     return "a machine that names another site";
   return {};
 }
@@ -170,7 +173,7 @@ bool fits_pool(const admission& a) {
 }
 
 words word_pool(const admission& a) {
-  const auto& wanted = a.token.token->pool;
+  const auto& wanted = a.granted.pool;
   if (!wanted)
     return {"", "a token without a pool"};
   return {"pool " + wanted->str() + " with agent bcd",
@@ -182,7 +185,7 @@ bool fits_tenant(const admission& a) {
 }
 
 words word_tenant(const admission& a) {
-  return {"owned by " + a.token.token->tenant.str(),
+  return {"owned by " + a.granted.tenant.str(),
           fault_or(tenant_fault(a), "its own")};
 }
 
@@ -191,22 +194,21 @@ bool fits_site(const admission& a) {
 }
 
 words word_site(const admission& a) {
-  return {"site " + a.token.token->site.str(),
-          fault_or(site_fault(a), "that site")};
+  return {"site " + a.granted.site.str(), fault_or(site_fault(a), "that site")};
 }
 
 bool fits_pool_attestor(const admission& a) {
-  return !a.token.token->pool ||
-         pool::admits_attestor(a.pool.pool->rules, a.attestor);
+  return !a.granted.pool ||
+         pool::admits_attestor(a.pool.pool->rules, a.granted.attestor);
 }
 
 words word_pool_attestor(const admission& a) {
-  if (!a.token.token->pool)
+  if (!a.granted.pool)
     return {"", "a token without a pool"};
   words out;
   for (const auto& attestor : a.pool.pool->rules.join_attestors)
     add(out.expected, "joinAttestors", attestor);
-  out.presented = a.attestor;
+  out.presented = a.granted.attestor;
   return out;
 }
 
@@ -231,6 +233,14 @@ constexpr rule_row rule_rows[] = {
 
 bool is_clone_suspect(const admission& a) {
   return reclaim_fault_of(a) == reclaim_fault::too_often;
+}
+
+// A TPM that comes to another's node is a reason of its own attestor.
+refusal_reason reason_of(const rule_row& row, const admission& a) {
+  const bool another_ek = row.what == join_rule::reclaim &&
+                          !a.granted.ek_hash.empty() &&
+                          reclaim_fault_of(a) == reclaim_fault::ek_bound;
+  return another_ek ? refusal_reason::tpm_ek_bound : row.reason;
 }
 
 }  // namespace
@@ -270,8 +280,6 @@ std::string_view verdict_text(verdict v) noexcept {
 ruling judge(const admission& a, wording say) {
   ruling out;
   out.rules.reserve(std::size(rule_rows));
-  if (!a.token.token)
-    out.refused = refusal_reason::token_unknown;
   for (const auto& row : rule_rows) {
     auto& judged = out.rules.emplace_back(judged_rule{row.what});
     if (out.refused)
@@ -279,7 +287,7 @@ ruling judge(const admission& a, wording say) {
     const bool fits = row.fits(a);
     judged.how = fits ? verdict::passed : verdict::failed;
     if (!fits)
-      out.refused = row.reason;
+      out.refused = reason_of(row, a);
     if (!fits || say == wording::of_all) {
       auto said = row.word(a);
       judged.expected = std::move(said.expected);

@@ -3,7 +3,7 @@
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "events/directory.hpp"
-#include "events/join_token.hpp"
+#include "events/grant.hpp"
 #include "events/node.hpp"
 #include "events/refusal_reason.hpp"
 #include "pki/certificate.hpp"
@@ -35,7 +35,7 @@ enum class verdict { passed, failed, not_reached };
 /// "passed", "failed", "not-reached".
 [[nodiscard]] std::string_view verdict_text(verdict v) noexcept;
 
-/// One rule, and what it compared, for the eyes of the token's tenant alone:
+/// One rule, and what it compared, for the eyes of the grant's tenant alone:
 /// of another tenant's machines and pools it says no more than that they are.
 struct judged_rule {
   join_rule what;
@@ -46,21 +46,23 @@ struct judged_rule {
 
 /// Everything that a join is judged by.
 struct admission {
-  const join_token::state& token;  // secret verified, usable
+  const grant& granted;
   const tenant::state& tenant;
   const site::state& site;
-  const pool::state& pool;  // version 0 for a token without a pool
+  const pool::state& pool;  // version 0 for a grant without a pool
   const tenant_id& root;    // the deployment's root tenant
   pki::hardware_claims claims;
   pki::hardware_key key;
   std::string claimed_site;
   time_point now;
   std::string claimed_node = {};
-  /// The node that holds the trusted hardware key; null: nobody does.
+  /// The node that is this machine's: the one its EK is bound to, else the one
+  /// that holds the trusted hardware key; null: there is none.
   const node::state* known = nullptr;
-  /// The node the token names, perhaps not there yet; null: it names none.
+  /// The node the grant names, perhaps not there yet; null: it names none.
   const node::state* named = nullptr;
-  std::string_view attestor = "join-token";
+  /// Another node that holds the hardware key; null: there is none.
+  const node::state* other = nullptr;
   /// What is left of the claims, from whoever has it already; null: made anew
   /// when it is needed.
   const pki::identifiers* identifiers = nullptr;

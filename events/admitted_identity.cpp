@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-// Trust and certificate role of an admitted machine: the token and the site
+// Trust and certificate role of an admitted machine: the grant and the site
 // decide, never the machine's claims (spec: joining#creating-a-token).
 namespace bc::events {
 
@@ -21,16 +21,15 @@ bool is_platform_site(const admission& a) {
 // A pool's owner vouches for the cluster; only the platform may, on its own
 // site.
 bool platform_operates(const admission& a) {
-  const auto& token = *a.token.token;
-  return token.pool && is_platform_site(a) &&
+  return a.granted.pool && is_platform_site(a) &&
          a.pool.pool->rules.platform_operated && a.pool.pool->tenant == a.root;
 }
 
 bool is_lowered(const admission& a) {
-  return a.token.token->hosted && !platform_operates(a);
+  return a.granted.hosted && !platform_operates(a);
 }
 
-trust trust_by_token(const admission& a) {
+trust trust_by_grant(const admission& a) {
   if (!is_platform_site(a))
     return trust::tenant_owned;
   return is_lowered(a) ? trust::tenant_controlled : trust::platform;
@@ -38,11 +37,10 @@ trust trust_by_token(const admission& a) {
 
 // Hosted machines get the lesser certificate, on a tenant's own site too, and
 // also those that a deploy installed.
-certificate_role role_by_token(const admission& a) {
-  const auto role = join_token::admits(a.token.token->token_role, false);
-  return role == certificate_role::node && is_lowered(a)
+certificate_role role_by_grant(const admission& a) {
+  return a.granted.role == certificate_role::node && is_lowered(a)
              ? certificate_role::node_tenant
-             : role;
+             : a.granted.role;
 }
 
 bool shares_a_mac(const pki::identifiers& before, const pki::identifiers& now) {
@@ -58,21 +56,28 @@ bool has_other_macs(const wire::claims& before,
   return !old.macs.empty() && !fresh.macs.empty() && !shares_a_mac(old, fresh);
 }
 
+// Known by its EK alone.
+bool has_other_key(const node::joined& before, const pki::hardware_key& now) {
+  return before.hardware_key_trusted && now.names_a_machine() &&
+         before.hardware_key != now.hex;
+}
+
 }  // namespace
 
 admitted_identity identity_of(const admission& a) {
   admitted_identity out;
-  out.trust = trust_by_token(a);
-  out.role = role_by_token(a);
+  out.trust = trust_by_grant(a);
+  out.role = role_by_grant(a);
   out.acceptance =
-      a.token.token->pool && !a.pool.pool->rules.acceptance_checks.empty();
+      a.granted.pool && !a.pool.pool->rules.acceptance_checks.empty();
   if (!a.known)
     return out;
   const auto& node = *a.known->node;
   out.trust = std::max(out.trust, node.node_trust);
   if (node.cert.role == certificate_role::node_tenant)
     out.role = certificate_role::node_tenant;
-  out.hardware_changed = has_other_macs(node.claims, a.claims);
+  out.hardware_changed =
+      has_other_macs(node.claims, a.claims) || has_other_key(node, a.key);
   return out;
 }
 

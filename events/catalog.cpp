@@ -24,6 +24,10 @@ constexpr fields site_fields[] = {"siteId", "tenantId",    "name",
 constexpr fields site_updated_fields[] = {"siteId", "name", "dedicatedTo",
                                           "updatedAt"};
 constexpr fields site_deleted_fields[] = {"siteId", "deletedAt"};
+constexpr fields lease_acquired_fields[] = {
+    "siteId", "holder", "epoch", "previous", "acquiredAt", "expiresAt"};
+constexpr fields lease_released_fields[] = {"siteId", "holder", "epoch",
+                                            "releasedAt"};
 constexpr fields pool_fields[] = {"poolId", "tenantId", "siteId",   "name",
                                   "agent",  "policy",   "createdAt"};
 constexpr fields pool_updated_fields[] = {"poolId", "name", "agent", "policy",
@@ -54,6 +58,7 @@ constexpr fields joined_fields[] = {"nodeId",
                                     "reclaim",
                                     "hardwareKeyTrusted",
                                     "hardwareKey",
+                                    "ekHash",
                                     "hardwareChanged",
                                     "certificateSerial",
                                     "nodeKey",
@@ -101,6 +106,11 @@ constexpr std::array types = {
     event_type{name::site_created, 1, "site", true, site_fields},
     event_type{name::site_updated, 1, "site", true, site_updated_fields},
     event_type{name::site_deleted, 1, "site", true, site_deleted_fields},
+    event_type{name::boot_lease_acquired, 1, "boot_lease", true,
+               lease_acquired_fields},
+    event_type{name::boot_lease_extended, 1, "boot_lease", false, {}},
+    event_type{name::boot_lease_released, 1, "boot_lease", true,
+               lease_released_fields},
     event_type{name::pool_created, 1, "pool", true, pool_fields},
     event_type{name::pool_updated, 1, "pool", true, pool_updated_fields},
     event_type{name::pool_archived, 1, "pool", true, pool_archived_fields},

@@ -10,6 +10,12 @@ inline constexpr std::string_view tenant_created = "tenant.created";
 inline constexpr std::string_view site_created = "site.created";
 inline constexpr std::string_view site_updated = "site.updated";
 inline constexpr std::string_view site_deleted = "site.deleted";
+inline constexpr std::string_view boot_lease_acquired =
+    "site.boot-lease-acquired";
+inline constexpr std::string_view boot_lease_extended =
+    "site.boot-lease-extended";
+inline constexpr std::string_view boot_lease_released =
+    "site.boot-lease-released";
 inline constexpr std::string_view pool_created = "pool.created";
 inline constexpr std::string_view pool_updated = "pool.updated";
 inline constexpr std::string_view pool_archived = "pool.archived";

@@ -23,10 +23,10 @@ namespace bc::events {
 using stream_id = std::string;
 
 /// A claim is taken by one stream, until released or expired. Names:
-/// "hw:<key>", "spki:<sha256>", "serial:<hex>", "answer:<subject>:<csr>",
-/// "proof:<sha256>", "shared:<node>:<sha256>", "request:<site>:<subject>",
-/// "decided:<site>:<subject>:<csr>", "place:<site>:<number>",
-/// "name:<kind>:<tenant>:<name>".
+/// "hw:<key>", "ek:<hash>", "spki:<sha256>", "serial:<hex>",
+/// "answer:<subject>:<csr>", "proof:<sha256>", "shared:<node>:<sha256>",
+/// "request:<site>:<subject>", "decided:<site>:<subject>:<csr>",
+/// "place:<site>:<number>", "name:<kind>:<tenant>:<name>".
 struct claim_move {
   enum class kind { take, release };
   kind what;

@@ -203,6 +203,10 @@ std::string hardware_claim(std::string_view key) {
   return "hw:" + std::string{key};
 }
 
+std::string ek_claim(std::string_view ek_hash) {
+  return "ek:" + std::string{ek_hash};
+}
+
 std::string answer_claim(std::string_view subject,
                          std::string_view csr_sha256_hex) {
   return "answer:" + std::string{subject} + ":" + std::string{csr_sha256_hex};
@@ -244,6 +248,16 @@ const certificate* current_certificate(const state& s, time_point now) {
 bool holds_hardware(const state& s, std::string_view key) {
   return s.node && s.current != status::retired &&
          s.node->hardware_key_trusted && s.node->hardware_key == key;
+}
+
+bool is_identity_revoked(const state& s) {
+  return !s.certificates.empty() &&
+         s.certificates.back().revoked_for == revocation::revoked;
+}
+
+bool is_bound_to(const state& s, std::string_view ek_hash) {
+  return s.node && s.current != status::retired && !s.node->ek_hash.empty() &&
+         s.node->ek_hash == ek_hash;
 }
 
 bool is_reclaimed_too_often(const state& s, time_point now) {

@@ -53,10 +53,11 @@ struct joined {
   std::string hardware_key;  // hex or empty
   bool hardware_key_trusted = false;
   /// A reclaim by a machine that names permanent MACs and shares none with
-  /// those it named before (ATTESTATION 9b).
+  /// those it named before (ATTESTATION 9b), or by the same EK on hardware of
+  /// another key (2.6).
   bool hardware_changed = false;
   std::string node_key = "unattested";  // or "tpm"
-  std::string token;                    // token id
+  std::string token;                    // token id, or empty
   /// An event of before trust was kept promises nothing of the platform's.
   trust node_trust = trust::tenant_owned;
   /// Its pool runs acceptance checks: it is not adopted at once.
@@ -70,6 +71,11 @@ struct joined {
   /// Internal: hex, of the challenge that it answered, which counts once; empty
   /// where the attestor gives none.
   std::string proof_sha256 = {};
+  /// Of the endorsement key that the node is bound to: hex, or empty.
+  std::string ek_hash = {};
+  /// Internal: the trusted hardware key that it gave up by this join, on other
+  /// hardware with the same EK; empty: none.
+  std::string left_hardware_key = {};
 };
 /// True for the same machine that goes on as the same node, by its expired
 /// certificate (x509pop): the node stays what it is (ATTESTATION 9c).
@@ -107,6 +113,7 @@ struct retired {
   std::string reason;  // an operator's words, or empty
   time_point at;
   std::string hardware_key;  // internal: the one given up, or empty
+  std::string ek_hash = {};  // internal: the same
   bool operator==(const retired&) const = default;
 };
 /// By another join of the machine, by an operator, with its node, or by so many
@@ -199,19 +206,21 @@ struct state {
 /// stays cordoned: the operator's word is not lifted by a token.
 [[nodiscard]] state evolve(state s, const event& e);
 
-/// Moves of `joined`: takes hw:<key> when trusted (until released),
-/// serial:<serial> and spki:<sha256> (until 8 days after notAfter), and
+/// Moves of `joined`: releases the hw:<key> that it left, takes hw:<key> when
+/// trusted and ek:<hash> when bound (both until released), serial:<serial> and
+/// spki:<sha256> (until 8 days after notAfter), and
 /// answer:<subject>:<csrSha256> for 10 minutes from `at`, and proof:<sha256>
 /// for 130 s when it has one. Of `renewed`: the same serial, spki and answer
 /// (subject: the node id), and proof:<sha256> for 130 s. Of
-/// `certificate_revoked`: releases the answer. Of `retired`: releases hw:<key>.
-/// Of `hardware_shared`: takes told_claim of each MAC for ever. Of
-/// `inventory_recorded`: takes hw:<key> when the key is new and trusted.
+/// `certificate_revoked`: releases the answer. Of `retired`: releases hw:<key>
+/// and ek:<hash>. Of `hardware_shared`: takes told_claim of each MAC for ever.
+/// Of `inventory_recorded`: takes hw:<key> when the key is new and trusted.
 [[nodiscard]] moves moves_of(const event& e);
 [[nodiscard]] event_write encode(const event& e);
 [[nodiscard]] result<event> decode(const envelope& e);
 
 [[nodiscard]] std::string hardware_claim(std::string_view key);
+[[nodiscard]] std::string ek_claim(std::string_view ek_hash);
 [[nodiscard]] std::string answer_claim(std::string_view subject,
                                        std::string_view csr_sha256_hex);
 [[nodiscard]] std::string spki_claim(std::string_view spki_sha256_hex);
@@ -229,6 +238,11 @@ inline constexpr seconds rejoin_window{7 * 86'400};
                                                      time_point now);
 /// True when the node holds hw:<key>.
 [[nodiscard]] bool holds_hardware(const state& s, std::string_view key);
+/// True when an operator revoked the machine's identity, and it did not join
+/// since.
+[[nodiscard]] bool is_identity_revoked(const state& s);
+/// True when the node holds ek:<hash>.
+[[nodiscard]] bool is_bound_to(const state& s, std::string_view ek_hash);
 
 /// Two reclaims in 10 minutes may be a bad disk; a third is two machines that
 /// take the node from one another (CASES 68, 127).

@@ -26,8 +26,12 @@ moves effect(const inventory_recorded& i) {
   return detail::effect(i);
 }
 moves effect(const retired& r) {
-  return r.hardware_key.empty() ? moves{}
-                                : released(hardware_claim(r.hardware_key));
+  moves m;
+  if (!r.hardware_key.empty())
+    m = released(hardware_claim(r.hardware_key));
+  if (!r.ek_hash.empty())
+    m.claims.push_back(released(ek_claim(r.ek_hash)).claims.front());
+  return m;
 }
 moves effect(const certificate_revoked& r) {
   return r.answer.empty() ? moves{} : released(r.answer);
@@ -74,6 +78,7 @@ event_write write(const retired& r) {
                  }),
                  codec::object([&](json::writer& out) {
                    codec::put_unless_empty(out, "hardwareKey", r.hardware_key);
+                   codec::put_unless_empty(out, "ekHash", r.ek_hash);
                  }));
 }
 
@@ -137,7 +142,9 @@ result<event> read_retired(const json::reader& data,
   BC_TRY(reason, data.optional_text("reason"));
   BC_TRY(at, codec::time_of(data, "retiredAt"));
   BC_TRY(key, internal.optional_text("hardwareKey"));
-  return retired{id, reason.value_or(""), at, key.value_or("")};
+  BC_TRY(ek, internal.optional_text("ekHash"));
+  return retired{id, reason.value_or(""), at, key.value_or(""),
+                 ek.value_or("")};
 }
 
 result<event> read_revoked(const json::reader& data,

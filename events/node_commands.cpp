@@ -48,6 +48,11 @@ void revoke_live(std::vector<event>& out, const state& s, revocation why,
       out.push_back(revoking(s, i.cert, why, note, now));
 }
 
+bool is_last_of_a_tpm(const state& s, const issued& i) {
+  return !s.node->ek_hash.empty() && &i == &s.certificates.back() &&
+         !i.revoked_at;
+}
+
 // The oldest, before one more is issued; not the one it is issued for, nor the
 // one of the live session: who holds a copy of an older key must not shut the
 // node out.
@@ -76,8 +81,15 @@ events_or_fault decide(const state& s, const join& c) {
   auto what = c.what;
   what.reclaim = s.node.has_value();
   what.cert.generation = s.generation + 1;
-  if (what.reclaim)
+  if (what.reclaim) {
     revoke_live(out, s, revocation::reclaimed, {}, what.at);
+    // Or nobody could join on that hardware any more.
+    const auto& before = *s.node;
+    if (before.hardware_key_trusted &&
+        (!what.hardware_key_trusted ||
+         what.hardware_key != before.hardware_key))
+      what.left_hardware_key = before.hardware_key;
+  }
   out.emplace_back(std::move(what));
   return out;
 }
@@ -98,6 +110,9 @@ events_or_fault decide(const state& s, const rejoin& c) {
   what.hardware_key = before.hardware_key;
   what.hardware_key_trusted = before.hardware_key_trusted;
   what.hardware_changed = false;
+  what.ek_hash = before.ek_hash;
+  // The new key was certified again wherever the old one was.
+  what.node_key = before.node_key;
   what.node_trust = before.node_trust;
   // Whoever ends the token's nodes ends this one too.
   what.token = before.token;
@@ -165,9 +180,9 @@ events_or_fault decide(const state& s, const retire& c) {
   std::vector<event> out;
   revoke_live(out, s, revocation::deleted, c.reason, c.now);
   const auto& j = *s.node;
-  out.emplace_back(
-      retired{j.id, c.reason, c.now,
-              j.hardware_key_trusted ? j.hardware_key : std::string{}});
+  out.emplace_back(retired{
+      j.id, c.reason, c.now,
+      j.hardware_key_trusted ? j.hardware_key : std::string{}, j.ek_hash});
   return out;
 }
 
@@ -176,9 +191,10 @@ events_or_fault decide(const state& s, const revoke_identity& c) {
     return no_such_node();
   std::vector<event> out;
   // Also what is over and could bring the machine back: x509pop must not undo
-  // what an operator did while it was away.
+  // what an operator did while it was away. A TPM brings its node back however
+  // long it was away.
   for (const auto& i : s.certificates)
-    if (may_rejoin(i, c.now))
+    if (may_rejoin(i, c.now) || is_last_of_a_tpm(s, i))
       out.push_back(revoking(s, i.cert, revocation::revoked, c.note, c.now));
   return out;
 }

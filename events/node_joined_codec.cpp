@@ -47,6 +47,8 @@ result<void> read_machine(joined& j, const json::reader& data,
   j.hardware_changed = changed;
   BC_TRY(node_key, data.text("nodeKey"));
   j.node_key = std::move(node_key);
+  BC_TRY(ek, data.optional_text("ekHash"));
+  j.ek_hash = ek.value_or("");
   if (data.has("trust")) {
     BC_TRY(node_trust, codec::one_of(data, "trust", parse_trust));
     j.node_trust = node_trust;
@@ -70,6 +72,8 @@ result<void> read_answer(joined& j, const json::reader& internal) {
   j.answer_signature = std::move(signature);
   BC_TRY(proof, internal.optional_text("proofSha256"));
   j.proof_sha256 = proof.value_or("");
+  BC_TRY(left, internal.optional_text("leftHardwareKey"));
+  j.left_hardware_key = left.value_or("");
   return ok();
 }
 
@@ -77,8 +81,13 @@ result<void> read_answer(joined& j, const json::reader& internal) {
 
 moves effect(const joined& j) {
   moves m;
+  if (!j.left_hardware_key.empty())
+    m.claims.push_back({claim_move::kind::release,
+                        hardware_claim(j.left_hardware_key), std::nullopt});
   if (j.hardware_key_trusted)
     m.claims.push_back(take(hardware_claim(j.hardware_key), std::nullopt));
+  if (!j.ek_hash.empty())
+    m.claims.push_back(take(ek_claim(j.ek_hash), std::nullopt));
   claim_certificate(m, j.cert, j.answer_subject, j.at);
   if (!j.proof_sha256.empty())
     claim_proof(m, j.proof_sha256, j.at);
@@ -95,6 +104,7 @@ event_write write(const joined& j) {
         .field("reclaim", j.reclaim)
         .field("hardwareKeyTrusted", j.hardware_key_trusted);
     codec::put_unless_empty(out, "hardwareKey", j.hardware_key);
+    codec::put_unless_empty(out, "ekHash", j.ek_hash);
     out.field("hardwareChanged", j.hardware_changed)
         .field("certificateSerial", j.cert.serial)
         .field("nodeKey", j.node_key)
@@ -114,6 +124,7 @@ event_write write(const joined& j) {
         .field("answerBody", to_base64(as_bytes(j.answer_body)))
         .field("answerSig", to_base64(j.answer_signature));
     codec::put_unless_empty(out, "proofSha256", j.proof_sha256);
+    codec::put_unless_empty(out, "leftHardwareKey", j.left_hardware_key);
   });
   return {std::string{name::node_joined}, 1, std::move(data),
           std::move(internal), effect(j)};

@@ -13,6 +13,7 @@ namespace bc::events {
 /// first, so that nothing else is told of it.
 enum class reclaim_fault {
   tenant,
+  ek_bound,  // to another endorsement key than the machine shows, or to one
   not_allowed,
   site,
   pool,
@@ -22,7 +23,9 @@ enum class reclaim_fault {
 };
 [[nodiscard]] std::string_view reclaim_fault_text(reclaim_fault f) noexcept;
 
-/// nullopt: the machine takes its node back, or nobody knows it.
+/// nullopt: the machine takes its node back, or nobody knows it. Hardware of a
+/// node that is bound to an endorsement key is taken back by that key alone,
+/// whatever a token allows (ATTESTATION 9a).
 [[nodiscard]] std::optional<reclaim_fault> reclaim_fault_of(const admission& a);
 
 }  // namespace bc::events

@@ -8,10 +8,6 @@ namespace bc::events {
 
 namespace {
 
-// Nothing verifies an attestation of the new key yet, and without one expiry
-// would be the way to a certificate of a key outside the TPM.
-constexpr std::string_view attested_by = "urn:bc:tpm-ak:";
-
 bool is_unrevoked(const rejoining& r) {
   return !r.presented.revoked_at;
 }
@@ -53,10 +49,10 @@ bool is_same_hardware(const rejoining& r) {
   return !known.hardware_key_trusted || known.hardware_key == r.hardware_key;
 }
 
-bool needs_no_attestation(const rejoining& r) {
-  return std::ranges::none_of(
-      r.presented.cert.statements,
-      [](std::string_view s) { return s.starts_with(attested_by); });
+// Without it, expiry would be the way to a certificate of a key outside the
+// TPM.
+bool is_certified(const rejoining& r) {
+  return !r.key_fault;
 }
 
 bool is_not_ours(const rejoining& r) {
@@ -76,7 +72,7 @@ constexpr rule_row rule_rows[] = {
     {refusal_reason::join_pool, fits_pool},
     {refusal_reason::join_pool_attestor, fits_pool_attestor},
     {refusal_reason::x509pop_hardware, is_same_hardware},
-    {refusal_reason::x509pop_key_attestation, needs_no_attestation},
+    {refusal_reason::x509pop_key_attestation, is_certified},
     {refusal_reason::join_csr, is_not_ours},
 };
 
@@ -85,7 +81,7 @@ constexpr rule_row rule_rows[] = {
 std::optional<refusal_reason> judge(const rejoining& r) noexcept {
   for (const auto& row : rule_rows)
     if (!row.holds(r))
-      return row.reason;
+      return row.holds == is_certified ? r.key_fault : row.reason;
   return std::nullopt;
 }
 

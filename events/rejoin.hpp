@@ -26,6 +26,8 @@ struct rejoining {
   std::string_view hardware_key;  // derived from the claims; hex or empty
   bool names_own_key = false;     // the new key is one of the deployment's own
   time_point now;
+  /// As renewal::key_fault.
+  std::optional<refusal_reason> key_fault = std::nullopt;
 };
 
 /// The first rule that fails, in this order: the presented certificate is not
@@ -34,8 +36,8 @@ struct rejoining {
 /// machine); it is not a ramdisk's, and its role is the one asked for; the node
 /// is not retired and its site still there and the one claimed; its pool takes
 /// machines, and by this attestor; a node that is known by its hardware is on
-/// it still; nothing but the key is to be proved; the new key is none of ours.
-/// nullopt: go on, until may_rejoin_until().
+/// it still; the new key is certified as the certificate wants it (the reason
+/// is key_fault), and none of ours. nullopt: go on, until may_rejoin_until().
 [[nodiscard]] std::optional<refusal_reason> judge(const rejoining& r) noexcept;
 
 /// When that verdict is void by time alone.

@@ -7,11 +7,6 @@ namespace bc::events {
 
 namespace {
 
-// A certificate with this statement is renewed only with an attestation of the
-// new key by the TPM it names (spec: joining#renewal). Nothing verifies one
-// yet, and without it such a renewal is refused, never downgraded.
-constexpr std::string_view attested_by = "urn:bc:tpm-ak:";
-
 bool is_same(byte_view a, byte_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
@@ -45,10 +40,8 @@ bool is_in_service(const renewal& r) {
   return r.node.current != node::status::retired;
 }
 
-bool needs_no_attestation(const renewal& r) {
-  return std::ranges::none_of(
-      r.presented.cert.statements,
-      [](std::string_view s) { return s.starts_with(attested_by); });
+bool is_certified(const renewal& r) {
+  return !r.key_fault;
 }
 
 bool is_not_ours(const renewal& r) {
@@ -66,7 +59,7 @@ constexpr rule_row rule_rows[] = {
     {refusal_reason::renew_expired, is_unexpired},
     {refusal_reason::renew_generation, is_of_the_generation},
     {refusal_reason::renew_retired, is_in_service},
-    {refusal_reason::renew_key_attestation, needs_no_attestation},
+    {refusal_reason::renew_key_attestation, is_certified},
     {refusal_reason::renew_csr, is_not_ours},
 };
 
@@ -82,7 +75,7 @@ const node::issued* find_issued(const node::state& s, byte_view der) noexcept {
 std::optional<refusal_reason> judge(const renewal& r) noexcept {
   for (const auto& row : rule_rows)
     if (!row.holds(r))
-      return row.reason;
+      return row.holds == is_certified ? r.key_fault : row.reason;
   return std::nullopt;
 }
 

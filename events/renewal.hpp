@@ -30,13 +30,17 @@ struct renewal {
   std::int64_t client_time_ms = 0;
   bool names_own_key = false;  // the new key is one of the deployment's own
   time_point now;
+  /// What pki::tpm::check_renewal found against the new key: the certificate
+  /// names an AK, and that AK did not certify it. nullopt: nothing.
+  std::optional<refusal_reason> key_fault = std::nullopt;
 };
 
 /// The first rule that fails, in this order: the connection is the node's; the
 /// client's time is right; the presented certificate is not revoked, not over
 /// (at the exact second: now >= notAfter) and of the node's generation; the
-/// node is not retired; nothing but the key is to be proved; the new key is
-/// none of ours. nullopt: go on, until may_renew_until().
+/// node is not retired; the new key is certified as the certificate wants it
+/// (the reason is key_fault); the new key is none of ours. nullopt: go on,
+/// until may_renew_until().
 [[nodiscard]] std::optional<refusal_reason> judge(const renewal& r) noexcept;
 
 /// When that verdict is void, if nothing moves meanwhile: at the end of the

@@ -90,6 +90,33 @@ result<state> decode_state(std::string_view text) {
 
 }  // namespace join_token
 
+namespace boot_lease {
+
+std::string encode_state(const state& s) {
+  return codec::object([&](json::writer& out) {
+    out.field("version", s.version);
+    if (s.lease)
+      put_event(out.key("lease"), encode(event{*s.lease}));
+  });
+}
+
+result<state> decode_state(std::string_view text) {
+  BC_TRY(parsed, json::parse_object(text));
+  json::reader in{parsed};
+  state s;
+  BC_TRY(version, read_version(in));
+  s.version = version;
+  if (in.has("lease")) {
+    BC_TRY(object, in.object("lease"));
+    BC_TRY(lease,
+           read_event<acquired>(object, name::boot_lease_acquired, &decode));
+    s.lease = std::move(lease);
+  }
+  return s;
+}
+
+}  // namespace boot_lease
+
 namespace join_request {
 
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "events/boot_lease.hpp"
 #include "events/join_request.hpp"
 #include "events/join_token.hpp"
 #include "events/node.hpp"
@@ -25,8 +26,14 @@ inline constexpr int fold_version = 1;
 [[nodiscard]] result<state> decode_state(std::string_view json);
 }  // namespace join_request
 
+namespace boot_lease {
+inline constexpr int fold_version = 1;
+[[nodiscard]] std::string encode_state(const state& s);
+[[nodiscard]] result<state> decode_state(std::string_view json);
+}  // namespace boot_lease
+
 namespace node {
-inline constexpr int fold_version = 4;
+inline constexpr int fold_version = 5;
 [[nodiscard]] std::string encode_state(const state& s);
 [[nodiscard]] result<state> decode_state(std::string_view json);
 }  // namespace node

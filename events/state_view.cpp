@@ -192,6 +192,15 @@ std::string view(const state& s, bool with_internal) {
 }
 }  // namespace command
 
+namespace boot_lease {
+std::string view(const state& s, bool with_internal) {
+  std::optional<event_write> made;
+  if (s.lease)
+    made = encode(event{*s.lease});
+  return view_of(s, "lease", made, with_internal, nothing_more);
+}
+}  // namespace boot_lease
+
 namespace refusal {
 std::string view(const state& s, bool with_internal) {
   return view_of(s, {}, std::nullopt, with_internal, nothing_more);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "events/boot_lease.hpp"
 #include "events/command.hpp"
 #include "events/credential.hpp"
 #include "events/directory.hpp"
@@ -38,6 +39,9 @@ namespace node {
 [[nodiscard]] std::string view(const state& s, bool with_internal);
 }
 namespace command {
+[[nodiscard]] std::string view(const state& s, bool with_internal);
+}
+namespace boot_lease {
 [[nodiscard]] std::string view(const state& s, bool with_internal);
 }
 namespace refusal {

@@ -24,6 +24,8 @@ constexpr int fold_version_of<join_token::state> = join_token::fold_version;
 template <>
 constexpr int fold_version_of<join_request::state> = join_request::fold_version;
 template <>
+constexpr int fold_version_of<boot_lease::state> = boot_lease::fold_version;
+template <>
 constexpr int fold_version_of<node::state> = node::fold_version;
 
 template <class State, auto Decode, auto DecodeState = nullptr>
@@ -94,6 +96,8 @@ using request_fold = fold_of<join_request::state, &join_request::decode,
                              &join_request::decode_state>;
 using node_fold = fold_of<node::state, &node::decode, &node::decode_state>;
 using command_fold = fold_of<command::state, &command::decode>;
+using lease_fold =
+    fold_of<boot_lease::state, &boot_lease::decode, &boot_lease::decode_state>;
 using refusal_fold = fold_of<refusal::state, &refusal::decode>;
 using journal_fold = fold_of<journal_log::state, &journal_log::decode>;
 using pki_fold = fold_of<pki_bundle::state, &pki_bundle::decode>;
@@ -118,6 +122,8 @@ std::unique_ptr<stream_fold> make_stream_fold(std::string_view stream) {
     return std::make_unique<credential_fold>();
   if (kind == "command")
     return std::make_unique<command_fold>();
+  if (kind == "boot_lease")
+    return std::make_unique<lease_fold>();
   if (kind == "refusal")
     return std::make_unique<refusal_fold>();
   if (kind == journal_stream)
@@ -129,7 +135,8 @@ std::unique_ptr<stream_fold> make_stream_fold(std::string_view stream) {
 
 bool has_snapshots(std::string_view stream) {
   auto kind = kind_of(stream);
-  return kind == "node" || kind == "join_token" || kind == "join_request";
+  return kind == "node" || kind == "join_token" || kind == "join_request" ||
+         kind == "boot_lease";
 }
 
 result<std::optional<snapshot>> snapshot_of(std::string_view stream,

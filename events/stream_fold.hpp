@@ -1,5 +1,6 @@
 #pragma once
 
+#include "events/boot_lease.hpp"
 #include "events/command.hpp"
 #include "events/credential.hpp"
 #include "events/directory.hpp"
@@ -29,6 +30,7 @@ using stream_state = std::variant<
     std::shared_ptr<const join_token::state>,
     std::shared_ptr<const join_request::state>,
     std::shared_ptr<const node::state>, std::shared_ptr<const command::state>,
+    std::shared_ptr<const boot_lease::state>,
     std::shared_ptr<const refusal::state>,
     std::shared_ptr<const pki_bundle::state>,
     std::shared_ptr<const journal_log::state>>;

@@ -33,6 +33,10 @@ namespace bc::events {
   return "command:" + id.str();
 }
 
+[[nodiscard]] inline stream_id boot_lease_stream(const site_id& site) {
+  return "boot_lease:" + site.str();
+}
+
 /// The one stream of the key bundle.
 inline constexpr std::string_view pki_stream = "pki";
 

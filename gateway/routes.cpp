@@ -3,6 +3,7 @@
 #include "base/http_date.hpp"
 #include "base/ids.hpp"
 #include "base/json.hpp"
+#include "base/wire_boot_lease.hpp"
 #include "gateway/asyncapi.hpp"
 #include "gateway/openapi.hpp"
 #include "pki/digest.hpp"
@@ -284,6 +285,8 @@ std::optional<actors::daemon_request> daemon_request_at(std::string_view path) {
     return actors::daemon_request::renew;
   if (path == "/v1/join-challenge")
     return actors::daemon_request::join_challenge;
+  if (path == "/v1/boot-lease")
+    return actors::daemon_request::boot_lease;
   return std::nullopt;
 }
 
@@ -347,6 +350,12 @@ http_handler make_daemon_handler(actors::daemon_port& daemons,
       return to.not_found();
     if (request.method != "POST")
       return to.wrong_method("POST");
+    // A site agent is known by its certificate alone.
+    if (*what == actors::daemon_request::boot_lease &&
+        request.client_certificate.empty())
+      return to.give(http_status(errc::access_denied),
+                     error_body(wire_text(errc::access_denied),
+                                wire::boot_lease_refused_message, to.id()));
     auto id = to.id();
     daemons.call({std::move(request.body), std::move(id),
                   std::move(request.client_certificate), *what},

@@ -61,8 +61,8 @@ struct daemon_extras {
                                             well_known document,
                                             api_extras extras = {});
 
-/// The daemons' listener: POST /v1/join, /v1/renew and /v1/join-challenge;
-/// /healthz, /readyz.
+/// The daemons' listener: POST /v1/join, /v1/renew, /v1/join-challenge and,
+/// with a client certificate, /v1/boot-lease; /healthz, /readyz.
 [[nodiscard]] http_handler make_daemon_handler(actors::daemon_port& daemons,
                                                daemon_extras extras = {});
 

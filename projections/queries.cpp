@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <mutex>
 
 namespace bc::projections {
@@ -114,6 +115,27 @@ class sql_queries final : public queries {
                              return out;
                            out.push_back(s.number(0));
                          }
+                       });
+  }
+
+  result<std::vector<std::string>> shared_macs(std::string_view site,
+                                               time_point now) override {
+    using answer = std::vector<std::string>;
+    return ask<answer>(query::waiting_macs,
+                       [&](sql::statement& s) -> result<answer> {
+                         s.bind(1, site).bind(2, to_millis(now));
+                         std::map<std::string, int> waiting;
+                         for (;;) {
+                           BC_TRY(more, s.step());
+                           if (!more)
+                             break;
+                           ++waiting[s.text(0)];
+                         }
+                         answer out;
+                         for (const auto& [mac, times] : waiting)
+                           if (times > 1)
+                             out.push_back(mac);
+                         return out;
                        });
   }
 

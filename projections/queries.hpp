@@ -209,6 +209,10 @@ class queries {
   /// (events::join_request::place_claim). Only where to look for a free one.
   [[nodiscard]] virtual result<std::vector<std::int64_t>> taken_places(
       std::string_view site, time_point now) = 0;
+  /// MACs that a site agent vouched for in several of the site's pending
+  /// requests: one machine, or one that says to be another, in no order.
+  [[nodiscard]] virtual result<std::vector<std::string>> shared_macs(
+      std::string_view site, time_point now) = 0;
   [[nodiscard]] virtual result<page<node_row>> list_nodes(
       const node_filter& which, std::string_view after, int limit) = 0;
   [[nodiscard]] virtual result<std::optional<node_row>> get_node(

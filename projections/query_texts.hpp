@@ -105,6 +105,11 @@ inline constexpr std::string_view taken_places =
     "select place from join_requests where site = ?1 and place is not null"
     " and place >= 0 and expires_at > ?2";
 
+// By the same index: what waits for a ramdisk takes a place.
+inline constexpr std::string_view waiting_macs =
+    "select mac from join_requests where site = ?1 and place is not null"
+    " and place >= 0 and expires_at > ?2 and mac is not null";
+
 // Of nodes that are not retired. An empty text compares with everything.
 inline constexpr std::string_view nodes_of_tenant = BC_NODE_SELECT
     " where n.tenant = ?1 and n.id > ?2 and n.retired_at is null"
@@ -243,7 +248,8 @@ inline constexpr std::string_view all[] = {tenants,
                                            pending_commands,
                                            requests_of_scope,
                                            requests_by_state,
-                                           taken_places};
+                                           taken_places,
+                                           waiting_macs};
 
 /// As this database is asked.
 [[nodiscard]] constexpr std::string_view text_for(sql::dialect d,

@@ -5,8 +5,10 @@
 #include "events/join_request.hpp"
 #include "events/streams.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
+#include <vector>
 
 // joinRequests.list, approve and reject (spec: api-join-requests).
 namespace bc::actors::api {
@@ -61,11 +63,18 @@ result<std::string> read_state(const json::reader& in) {
   return state;
 }
 
+// Two that wait with one MAC are one machine with two faces, or a machine that
+// says to be another (ATTESTATION section 4).
 std::string page_of(const projections::page<projections::join_request_row>& in,
-                    time_point now) {
+                    const std::vector<std::string>& shared, time_point now) {
   projections::page<request_record> out;
-  for (const auto& row : in.items)
-    out.items.push_back({row, now});
+  for (const auto& row : in.items) {
+    auto& record = out.items.emplace_back(request_record{row, now});
+    if (row.mac)
+      record.same_mac = row.state == status_text(request::status::pending) &&
+                        now < row.expires_at &&
+                        std::ranges::find(shared, *row.mac) != shared.end();
+  }
   out.next = in.next;
   return page_text(out);
 }
@@ -166,16 +175,18 @@ void join_requests_list(exchange_ptr x) {
   find_place(x, [x, p = page.value(),
                  state = state.value()](const place_of_call& from) {
     auto who = from.decider(x->who.tenant);
-    answer_from(x,
-                [p, which =
-                        projections::request_filter{
-                            who.pool.str(),
-                            who.sees_unclaimed ? who.site.str() : std::string{},
-                            state, x->streams->now()}](
-                    projections::queries& q) -> result<std::string> {
-                  BC_TRY(rows, q.list_join_requests(which, p.after, p.limit));
-                  return page_of(rows, which.now);
-                });
+    answer_from(
+        x,
+        [p, site = who.site.str(),
+         which = projections::request_filter{who.pool.str(),
+                                             who.sees_unclaimed ? who.site.str()
+                                                                : std::string{},
+                                             state, x->streams->now()}](
+            projections::queries& q) -> result<std::string> {
+          BC_TRY(rows, q.list_join_requests(which, p.after, p.limit));
+          BC_TRY(shared, q.shared_macs(site, which.now));
+          return page_of(rows, shared, which.now);
+        });
   });
 }
 

@@ -115,17 +115,18 @@ pki::hardware_claims machine_of(const exchange& x, const simulate_input& in) {
 }
 
 simulation simulate(const exchange& x, const simulate_input& in,
-                    const judged_by& by, const pki::hardware_key& hardware) {
-  const auto& token = *by.token->token;
+                    const state& of, const judged_by& by,
+                    const pki::hardware_key& hardware) {
+  const auto& token = *of.token;
   const auto now = x.streams->now();
   const auto role = in.role.value_or(
       events::join_token::admits(token.token_role, token.hosted.has_value()));
   simulation out;
   add_first_rules(out, in.attestor);
-  for (auto& rule : events::token_verdicts(*by.token, role, now))
+  for (auto& rule : events::token_verdicts(of, role, now))
     out.rules.push_back(std::move(rule));
 
-  const events::admission admission{*by.token,
+  const events::admission admission{*by.granted,
                                     *by.tenant,
                                     *by.site,
                                     *by.pool,
@@ -136,7 +137,8 @@ simulation simulate(const exchange& x, const simulate_input& in,
                                     now,
                                     in.node,
                                     by.known.get(),
-                                    by.named.get()};
+                                    by.named.get(),
+                                    by.other.get()};
   const auto ruling = events::judge(admission);
   for (const auto& rule : ruling.rules)
     out.rules.push_back(events::verdict_of(rule));
@@ -195,9 +197,12 @@ void judge(exchange_ptr x, const simulate_input& in,
   const auto hardware =
       pki::derive_hardware_key(pki::normalise(machine_of(*x, in)));
   read_judged_by(
-      x->streams, token, hardware, [x, in, hardware](result<judged_by> by) {
+      x->streams,
+      std::make_shared<const events::grant>(events::grant_of(*token->token)),
+      hardware, [x, in, token, hardware](result<judged_by> by) {
         if (by)
-          return x->answer(text_of(in, simulate(*x, in, by.value(), hardware)));
+          return x->answer(
+              text_of(in, simulate(*x, in, *token, by.value(), hardware)));
         if (by.error().code == errc::conflict)
           return x->retry([x] { joins_simulate(x); });
         x->break_off(by.error());

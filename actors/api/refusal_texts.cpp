@@ -1,16 +1,15 @@
 #include "actors/api/refusal_texts.hpp"
 
+#include "actors/api/refusal_words_discovery.hpp"
+#include "actors/api/refusal_words_tpm.hpp"
+
+#include <algorithm>
+
 namespace bc::actors::api {
 
 namespace {
 
-struct texts {
-  std::string_view meaning;
-  std::string_view advice;
-};
-
-// A switch without default: a reason without words does not compile.
-constexpr texts texts_of(events::refusal_reason r) noexcept {
+constexpr words texts_of(events::refusal_reason r) noexcept {
   using enum events::refusal_reason;
   switch (r) {
     case token_malformed:
@@ -64,14 +63,15 @@ constexpr texts texts_of(events::refusal_reason r) noexcept {
           "in the firmware."};
     case join_reclaim:
       return {
-          "The hardware belongs to a node that this token may not take "
-          "over.",
+          "The hardware, or the TPM, belongs to a node that this join may not "
+          "take over.",
           "For a reinstall create a token with --allow-reclaim in the "
-          "node's own pool; for a new start cordon the old node and delete "
-          "it first."};
+          "node's own pool, or join by the TPM that the node is bound to; for "
+          "a new start cordon the old node and delete it first."};
     case join_pool:
       return {"The pool is gone or archived, or its machines run no daemon.",
-              "Create a token for a pool whose agent is bcd."};
+              "Create a token for a pool whose agent is bcd; of a TPM or a "
+              "vouch, correct the pool in the server's [attestors]."};
     case join_tenant:
       return {"The pool is not the token's tenant's.",
               "Create a token in the tenant that owns the pool."};
@@ -87,7 +87,8 @@ constexpr texts texts_of(events::refusal_reason r) noexcept {
               "the refusal's attestor to it."};
     case join_attestor:
       return {"The daemon named an attestor that this server does not have.",
-              "Join with a token, or upgrade the server."};
+              "Join with a token, enable it in the server's [attestors], or "
+              "upgrade the server."};
     case x509pop_malformed:
       return {"There was no certificate, or what was sent as one is none.",
               "Look for a program of another make, or for a gateway that "
@@ -206,9 +207,17 @@ constexpr texts texts_of(events::refusal_reason r) noexcept {
       return {"The same proof was used before.",
               "Look for who repeats what a gateway relays; the node is not "
               "touched by it."};
+    default:
+      break;
   }
-  return {};
+  const auto of_tpm = tpm_words_of(r);
+  return of_tpm.meaning.empty() ? discovery_words_of(r) : of_tpm;
 }
+
+// A reason without words does not compile.
+static_assert(std::ranges::none_of(events::every_reason, [](auto r) {
+  return texts_of(r).meaning.empty() || texts_of(r).advice.empty();
+}));
 
 }  // namespace
 

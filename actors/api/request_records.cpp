@@ -91,6 +91,7 @@ void put(json::writer& out, const request_record& request) {
       .field("ekManufacturer", row.ek_manufacturer)
       .field("ekModel", row.ek_model)
       .field("claimsChanged", row.claims_changed)
+      .field("sameMac", request.same_mac)
       .field("createdAt", to_rfc3339(row.created_at))
       .field("refreshedAt", text_of(row.refreshed_at))
       .field("expiresAt", to_rfc3339(row.expires_at))

@@ -5,6 +5,8 @@
 #include "events/join_request.hpp"
 #include "projections/queries.hpp"
 
+#include <optional>
+
 /// How a join request looks in answers; the same whether it comes from a read
 /// model or from its stream's state.
 namespace bc::actors::api {
@@ -17,6 +19,8 @@ namespace bc::actors::api {
 struct request_record {
   projections::join_request_row row;
   time_point now;
+  /// Another pending request has its MAC; nothing: it was not looked for.
+  std::optional<bool> same_mac = std::nullopt;
 };
 void put(json::writer& out, const request_record& request);
 

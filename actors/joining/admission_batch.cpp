@@ -7,6 +7,7 @@
 #include "events/streams.hpp"
 #include "pki/digest.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace bc::actors {
@@ -14,18 +15,16 @@ namespace bc::actors {
 namespace {
 
 void pin_directory(events::batch& to, const judged_by& judged) {
-  const auto& token = *judged.token->token;
-  if (token.pool)
-    to.writes.push_back(
-        pin(events::stream_of(*token.pool), judged.pool->version));
-  to.writes.push_back(pin(events::stream_of(token.site), judged.site->version));
-  to.writes.push_back(
-      pin(events::stream_of(token.tenant), judged.tenant->version));
+  const auto& g = *judged.granted;
+  if (g.pool)
+    to.writes.push_back(pin(events::stream_of(*g.pool), judged.pool->version));
+  to.writes.push_back(pin(events::stream_of(g.site), judged.site->version));
+  to.writes.push_back(pin(events::stream_of(g.tenant), judged.tenant->version));
 }
 
-// What the token's node is, when it is not the known one.
+// What the grant's node is, when it is not the known one.
 void pin_named(events::batch& to, const judged_by& judged) {
-  const auto& name = judged.token->token->node;
+  const auto& name = judged.granted->node;
   if (!judged.named || (judged.known && judged.known->node->id == *name))
     return;
   to.writes.push_back(pin(events::stream_of(*name), judged.named->version));
@@ -41,30 +40,33 @@ std::vector<events::node::event> told_of_clone(const events::node::state& node,
 node_id node_for(const judged_by& judged, time_point now) {
   if (judged.known)
     return judged.known->node->id;
-  const auto& named = judged.token->token->node;
+  const auto& named = judged.granted->node;
   return named ? *named : pki::mint<node_id>(now);
 }
 
-events::node::joined joined_of(const events::join_token::created& token,
+events::node::joined joined_of(const events::grant& g,
                                const admitted_machine& m, const node_id& node,
                                events::node::certificate certificate,
                                const signed_text& answer, time_point now) {
   events::node::joined out;
   out.id = node;
-  out.tenant = token.tenant;
-  out.site = token.site;
-  out.pool = token.pool;
-  out.attestor = "join-token";
+  out.tenant = g.tenant;
+  out.site = g.site;
+  out.pool = g.pool;
+  out.attestor = g.attestor;
+  out.node_key = g.statements.empty() ? "unattested" : "tpm";
+  out.ek_hash = g.ek_hash;
+  out.proof_sha256 = g.proof_sha256;
   out.hardware_key = m.hardware.hex;
   out.hardware_key_trusted = m.hardware.names_a_machine();
   out.hardware_changed = m.identity.hardware_changed;
   out.node_trust = m.identity.trust;
   out.acceptance = m.identity.acceptance;
-  out.token = token.id.str();
+  out.token = g.token ? g.token->str() : std::string{};
   out.cert = std::move(certificate);
   out.at = now;
   out.claims = m.request.hardware;
-  out.answer_subject = token.id.str();
+  out.answer_subject = m.answer_subject;
   out.answer_body = answer.text;
   out.answer_signature = answer.signature;
   return out;
@@ -72,46 +74,40 @@ events::node::joined joined_of(const events::join_token::created& token,
 
 }  // namespace
 
-std::string answer_claim_of(const join_token_id& token,
-                            const pki::sha256_digest& csr) {
-  return events::node::answer_claim(token.str(), to_hex(csr));
-}
-
 result<admission_plan> plan_admission(const pki::key_bundle& keys,
                                       seconds certificate_lifetime,
                                       const judged_by& judged,
                                       const admitted_machine& m,
+                                      const spend_for& spend,
                                       std::string correlation, time_point now) {
-  const auto& token = *judged.token->token;
+  const auto& g = *judged.granted;
   const auto node = node_for(judged, now);
+  BC_TRY(spent, spend(node));
   const events::node::state nobody;
   const auto& before = judged.known ? *judged.known : nobody;
-  auto issued = issue(keys,
-                      {m.key,
-                       m.csr_sha256,
-                       token.site,
-                       node,
-                       m.identity.role,
-                       {},
-                       certificate_lifetime},
-                      pki::purpose::join_response, now);
+  auto issued =
+      issue(keys,
+            {m.key, m.csr_sha256, g.site, node, m.identity.role, g.statements,
+             std::min(certificate_lifetime, g.max_lifetime)},
+            pki::purpose::join_response, now);
+  issued.certificate.allowed_kinds = g.allowed_kinds;
   BC_TRY(decided, events::node::decide(
                       before, events::node::join{joined_of(
-                                  token, m, node, std::move(issued.certificate),
+                                  g, m, node, std::move(issued.certificate),
                                   issued.answer, now)}));
 
   auto out = machine_batch(std::move(correlation), now);
-  out.answers_free = {answer_claim_of(token.id, m.csr_sha256)};
-  out.writes.push_back(
-      {events::stream_of(token.id),
-       token.tenant.str(),
-       std::nullopt,
-       {events::join_token::encode(events::join_token::redeemed{
-           token.id, node, to_hex(m.csr_sha256)})}});
-  out.writes.push_back({events::stream_of(node), token.tenant.str(),
-                        before.version, encoded(decided)});
+  out.answers_free = {
+      events::node::answer_claim(m.answer_subject, to_hex(m.csr_sha256))};
+  out.writes = std::move(spent.writes);
+  out.writes.push_back({events::stream_of(node), g.tenant.str(), before.version,
+                        encoded(decided)});
   pin_directory(out, judged);
-  out.valid_until = token.expires_at;
+  out.claims = std::move(spent.claims);
+  // Free, not this node's own: it counts once.
+  if (!g.proof_sha256.empty())
+    out.claims.push_back({events::node::proof_claim(g.proof_sha256), {}});
+  out.valid_until = spent.until;
   return admission_plan{std::move(out), std::move(issued.answer)};
 }
 
@@ -128,6 +124,9 @@ events::batch confirm_refusal(const judged_by& judged, bool tell_of_clone,
       known.tenant = judged.known->node->tenant.str();
   }
   pin_named(out, judged);
+  if (judged.other)
+    out.writes.push_back(
+        pin(events::stream_of(judged.other->node->id), judged.other->version));
   return out;
 }
 

@@ -1,18 +1,19 @@
 #pragma once
 
 #include "actors/joining/answers.hpp"
+#include "actors/joining/attesting.hpp"
 #include "actors/joining/judged_by.hpp"
 #include "base/clock.hpp"
 #include "base/wire.hpp"
 #include "events/admission.hpp"
 #include "events/directory.hpp"
-#include "events/join_token.hpp"
 #include "events/journal.hpp"
 #include "events/node.hpp"
 #include "pki/bundle.hpp"
 #include "pki/hardware_key.hpp"
 #include "pki/key.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -25,7 +26,10 @@ struct admitted_machine {
   const pki::hardware_key& hardware;
   const pki::sha256_digest& csr_sha256;
   const events::admitted_identity& identity;
+  std::string answer_subject;
 };
+/// What admits it as the node that it becomes (attesting::spend).
+using spend_for = std::function<result<spending>(const node_id&)>;
 
 /// One join: the batch to append, and the answer to give once it is in the
 /// journal.
@@ -35,12 +39,13 @@ struct admission_plan {
 };
 
 /// Issues the certificate, signs the answer and writes both into one batch:
-/// `redeemed`, the revocations of a reclaim, and `joined`, with the node, pool,
-/// site and tenant pinned. INVALID_STATE for a known node that is retired.
+/// what its attestor spends, the revocations of a reclaim, and `joined`, with
+/// the node, pool, site and tenant pinned. INVALID_STATE for a known node that
+/// is retired, and what `spend` answers.
 [[nodiscard]] result<admission_plan> plan_admission(
     const pki::key_bundle& keys, seconds certificate_lifetime,
     const judged_by& judged, const admitted_machine& machine,
-    std::string correlation, time_point now);
+    const spend_for& spend, std::string correlation, time_point now);
 
 /// Preconditions: the refusal still stands while the pool, site, tenant and
 /// nodes are as they were read. To tell of a clone, the known node's
@@ -49,9 +54,5 @@ struct admission_plan {
                                             bool tell_of_clone,
                                             std::string correlation,
                                             time_point now);
-
-/// The claim a retry of this join finds its answer by.
-[[nodiscard]] std::string answer_claim_of(const join_token_id& token,
-                                          const pki::sha256_digest& csr);
 
 }  // namespace bc::actors

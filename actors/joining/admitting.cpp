@@ -6,19 +6,16 @@
 // The one append, and what its rejection means.
 namespace bc::actors {
 
-namespace {
-
-constexpr int max_tries = 3;
-
-}  // namespace
-
 void join_run::admit() {
   if (hit(fault_point::join_before_append) == fault_action::error)
     return unavailable();
-  auto plan =
-      plan_admission(*env_->keys, env_->certificate_lifetime, states_,
-                     {request_, csr_->key, hardware_, csr_sha256_, identity_},
-                     call_.correlation, decision_time());
+  const auto now = decision_time();
+  auto plan = plan_admission(
+      *keys_, env_->certificate_lifetime, states_,
+      {request(), csr_->key, facts_->hardware, csr_sha256_, identity_,
+       answer_subject()},
+      [this, now](const node_id& node) { return attesting_->spend(node, now); },
+      correlation_, now);
   if (!plan)
     return unavailable();
   tried_generation_ = known_generation();
@@ -31,26 +28,23 @@ void join_run::on_appended(events::append_outcome outcome) {
     return on_rejected(*why);
   if (hit(fault_point::join_after_append) == fault_action::error)
     return unavailable();
-  give_joined(std::move(new_answer_));
+  give(std::move(new_answer_));
 }
 
 void join_run::on_rejected(const events::rejected& why) {
   using events::unmet;
-  store_time_ = why.time;
+  set_store_time(why.time);
   if (why.why == unmet::answer && why.holder)
     return give_stored(*why.holder, &join_run::retry);
-  if (why.why == unmet::claim && why.subject.starts_with("hw:"))
+  if (why.why != unmet::claim)
+    return try_again(why.time);
+  if (why.subject.starts_with("hw:") || why.subject.starts_with("ek:"))
     return conflict();
-  if (why.why == unmet::claim && why.subject.starts_with("spki:"))
+  if (why.subject.starts_with("spki:"))
     return refuse(events::refusal_reason::join_csr);
+  if (auto reason = attesting_->claim_refusal(why.subject))
+    return refuse(*reason);
   try_again(why.time);
-}
-
-void join_run::try_again(time_point store_time) {
-  store_time_ = store_time;
-  if (++tries_ == max_tries)
-    return unavailable();
-  load_token();
 }
 
 }  // namespace bc::actors

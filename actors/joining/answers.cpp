@@ -44,6 +44,11 @@ wire::join_answer answer_signer::renewed(signed_text body,
   return accepted(wire::join_answer::kind::renewed, std::move(body), now);
 }
 
+wire::join_answer answer_signer::deferred(signed_text body,
+                                          time_point now) const {
+  return accepted(wire::join_answer::kind::deferred, std::move(body), now);
+}
+
 wire::join_answer answer_signer::challenged(signed_text body,
                                             time_point now) const {
   return accepted(wire::join_answer::kind::challenge, std::move(body), now);

@@ -40,6 +40,8 @@ class answer_signer {
                                          time_point now) const;
   [[nodiscard]] wire::join_answer joined(signed_text body,
                                          time_point now) const;
+  [[nodiscard]] wire::join_answer deferred(signed_text body,
+                                           time_point now) const;
   [[nodiscard]] wire::join_answer renewed(signed_text body,
                                           time_point now) const;
   [[nodiscard]] wire::join_answer challenged(signed_text body,

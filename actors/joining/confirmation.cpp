@@ -10,10 +10,9 @@ namespace bc::actors {
 
 void join_run::confirm(events::refusal_reason reason, bool tell_of_clone) {
   confirming_ = reason;
-  auto b = confirm_refusal(states_, tell_of_clone, call_.correlation,
-                           decision_time());
-  if (!answer_held_)
-    b.answers_free = {answer_claim_of(*token_id_, csr_sha256_)};
+  auto b =
+      confirm_refusal(states_, tell_of_clone, correlation_, decision_time());
+  b.answers_free = answers_free();
   streams_->append(std::move(b), then(&join_run::on_confirmed));
 }
 

@@ -5,8 +5,6 @@
 #include "actors/rejoining/rejoin_flow.hpp"
 #include "base/encoding.hpp"
 #include "base/fault_point.hpp"
-#include "pki/claims_digest.hpp"
-#include "pki/jwe.hpp"
 
 #include <string>
 #include <utility>
@@ -16,152 +14,140 @@ namespace bc::actors {
 
 using events::refusal_reason;
 
-namespace {
-
-constexpr std::string_view join_token_attestor = "join-token";
-constexpr std::string_view unavailable_message =
-    "The join could not be completed now; retry";
-
-// Everything this attestor name may put into an event; free text would defeat
-// the limiter, which is keyed by it.
-std::string_view known_attestor(std::string_view name) {
-  return name.empty() || name == join_token_attestor ? join_token_attestor
-                                                     : "unknown";
-}
-
-}  // namespace
-
 void join_run::start() {
-  if (!env_->keys)
+  if (!keys_)
     return finish(
         plain_failure(errc::invalid_config, "This server has no join keys"));
-  auto decoded = wire::decode_join_request(call_.body);
+  auto decoded = wire::decode_join_request(body_);
   if (!decoded)
     return finish(plain_failure(decoded.error().code, decoded.error().message,
                                 decoded.error().path));
-  request_ = std::move(decoded).value();
-  if (env_->x509pop && request_.attestor == wire::x509pop_attestor)
-    return run_rejoin(env_, streams_, std::move(request_),
-                      std::move(call_.correlation),
-                      std::exchange(done_, nullptr));
-  csr_sha256_ = pki::sha256(request_.csr);
-  asked_at_ = streams_->now();
-  owner_ = env_->root_tenant;
-  claims_ = pki::without_shared(events::hardware_of(request_.hardware),
-                                env_->shared_uuids);
-  identifiers_ = pki::normalise(claims_);
-  hardware_ = pki::derive_hardware_key(identifiers_);
+  body_.clear();
+  facts_ = std::make_shared<join_facts>();
+  facts_->env = env_;
+  facts_->streams = streams_;
+  facts_->correlation = correlation_;
+  facts_->request = std::move(decoded).value();
+  if (env_->x509pop && request().attestor == wire::x509pop_attestor)
+    return run_rejoin(env_, streams_, std::move(facts_->request),
+                      std::move(correlation_),
+                      [self = shared_from_this()](wire::join_answer answer) {
+                        self->finish(std::move(answer));
+                      });
+  begin(request().csr);
   if (auto reason = check_request())
     return refuse(*reason);
-  load_token();
+  prove();
 }
 
 std::optional<refusal_reason> join_run::check_request() {
-  if (auto reason = check_csr())
-    return reason;
-  if (known_attestor(request_.attestor) != join_token_attestor)
-    return refusal_reason::join_attestor;
-  return open_evidence();
-}
-
-std::optional<refusal_reason> join_run::check_csr() {
-  // The decoder lets through only the roles the certificate knows.
-  auto role = pki::parse_role(request_.role);
-  auto csr = pki::parse_csr(request_.csr);
-  if (!role || !csr || !pki::self_signature_verifies(csr.value()))
+  attesting_ = make_attesting(facts_);
+  if (!read_facts())
     return refusal_reason::join_csr;
-  role_ = *role;
-  csr_ = std::move(csr).value();
-  return std::nullopt;
+  return attesting_ ? attesting_->open(decision_time())
+                    : std::optional{refusal_reason::join_attestor};
 }
 
-result<secret_bytes> join_run::open_seal(const pki::private_key& key) const {
-  return pki::open_seal(key, *request_.sealed_token,
-                        {csr_sha256_, pki::claims_digest(request_)},
-                        streams_->now());
+bool join_run::read_facts() {
+  auto& f = *facts_;
+  f.csr_sha256 = csr_sha256_;
+  f.claims = pki::without_shared(events::hardware_of(f.request.hardware),
+                                 env_->shared_uuids);
+  f.identifiers = pki::normalise(f.claims);
+  f.hardware = pki::derive_hardware_key(f.identifiers);
+  // The decoder lets through only the roles the certificate knows.
+  auto role = pki::parse_role(f.request.role);
+  if (!role || !read_csr(f.request.csr))
+    return false;
+  f.role = *role;
+  f.csr = csr_;
+  return true;
 }
 
-std::optional<refusal_reason> join_run::open_evidence() {
-  if (!request_.sealed_token)
-    return refusal_reason::join_token;
-  auto opened = open_seal(env_->keys->join_encryption);
-  // A machine may have been installed before the key rotated.
-  auto other = env_->keys->others.find(pki::key_name::join_encryption);
-  if (!opened && other != env_->keys->others.end())
-    opened = open_seal(other->second.key);
-  if (!opened)
-    return refusal_reason::join_token;
-  auto bearer = events::join_token::parse_bearer(opened.value().expose_text());
-  if (!bearer)
-    return refusal_reason::token_malformed;
-  token_id_ = bearer->id;
-  presented_ = events::join_token::secret_digest(bearer->secret);
-  return std::nullopt;
-}
-
-void join_run::load_token() {
-  streams_->token(*token_id_, then(&join_run::on_token));
-}
-
-void join_run::on_token(shared_state<events::join_token::state> token) {
-  token_ = std::move(token);
-  if (auto reason = events::join_token::check_secret(*token_, presented_))
-    return refuse(*reason);
-  owner_ = token_->token->tenant;
-  secret_verified_ = true;
-  answer_held_ = false;
+void join_run::prove() {
   failed_rule_.reset();
-  // After the token: an exhausted one was read together with, or before, the
-  // answer that used it up.
-  streams_->holder(answer_claim_of(*token_id_, csr_sha256_),
-                   then(&join_run::on_answer_holder));
+  attesting_->prove(decision_time(), then(&join_run::on_proved));
 }
 
-void join_run::finish(wire::join_answer answer) {
-  auto done = std::exchange(done_, nullptr);
-  done(std::move(answer));
+void join_run::on_proved(std::optional<refusal_reason> refused) {
+  if (refused)
+    return refuse(*refused);
+  find_answer(&join_run::take_grant);
 }
 
-void join_run::give_joined(signed_text body) {
+void join_run::take_grant() {
+  attesting_->decide(decision_time(), then(&join_run::on_attested));
+}
+
+void join_run::on_attested(attested what) {
+  if (const auto* reason = std::get_if<refusal_reason>(&what))
+    return refuse(*reason);
+  if (const auto* why = std::get_if<events::rejected>(&what))
+    return try_again(why->time);
+  if (const auto* wait = std::get_if<deferral>(&what))
+    return defer(*wait);
+  states_ = {};
+  states_.granted =
+      std::move(std::get<std::shared_ptr<const events::grant>>(what));
+  read_states();
+}
+
+void join_run::give(signed_text body) {
   if (hit(fault_point::join_before_answer) == fault_action::error)
     return unavailable();
   finish(signer().joined(std::move(body), streams_->now()));
 }
 
+void join_run::defer(const deferral& what) {
+  finish(signer().deferred(
+      sign_answer_body(*keys_,
+                       wire::encode(wire::deferred_body{
+                           what.request.str(), what.retry_after.count(),
+                           to_bytes(csr_sha256_)}),
+                       pki::purpose::join_response),
+      streams_->now()));
+}
+
 void join_run::refuse(refusal_reason reason) {
   if (env_->refused)
     env_->refused(report_of(reason));
-  // Signed as of before the work: the time of the refusal itself would tell how
-  // far the join came, which holding it back is to hide.
-  finish(
-      signer().failed(errc::access_denied, wire::refused_message, asked_at_));
+  deny(wire::refused_message);
 }
 
 refusal_report join_run::report_of(refusal_reason reason) const {
   refusal_report out;
-  out.owner = owner_;
+  const auto owner = attesting_ ? attesting_->owner() : std::nullopt;
+  out.owner = owner.value_or(env_->root_tenant);
   out.reason = reason;
-  out.attestor = known_attestor(request_.attestor);
-  out.role = request_.role;
+  // Never the caller's own text, which would defeat the limiter: it is keyed by
+  // the attestor.
+  out.attestor = attesting_ ? attesting_->name() : "unknown";
+  out.role = request().role;
   out.csr_sha256 = to_hex(csr_sha256_);
-  out.hardware_key = hardware_.hex;
-  out.correlation = call_.correlation;
-  if (secret_verified_) {
-    out.token = token_id_->str();
-    out.details = refusal_details({reason, *token_, request_, role_, claims_,
-                                   hardware_, failed_rule_, decision_time()});
+  out.hardware_key = facts_->hardware.hex;
+  out.correlation = correlation_;
+  if (owner) {
+    out.token = attesting_->token();
+    out.details =
+        refusal_details({attesting_->pool(), request(), facts_->claims,
+                         facts_->hardware, compared_by(reason)});
   }
   return out;
+}
+
+std::optional<events::rule_verdict> join_run::compared_by(
+    refusal_reason reason) const {
+  if (failed_rule_)
+    return events::verdict_of(*failed_rule_);
+  if (reason == refusal_reason::join_csr)
+    return events::rule_verdict{
+        {}, {}, "a new key", "a key that another certificate holds"};
+  return attesting_->compared(reason, decision_time());
 }
 
 void join_run::conflict() {
   finish(signer().failed(errc::conflict, wire::concurrent_message,
                          streams_->now()));
-}
-
-void join_run::unavailable() {
-  finish(
-      signer().failed(errc::unavailable, unavailable_message, streams_->now()));
 }
 
 void run_join(std::shared_ptr<const join_environment> env,

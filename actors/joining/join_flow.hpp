@@ -1,8 +1,10 @@
 #pragma once
 
+#include "actors/discovery/discovery_attestor.hpp"
 #include "actors/ledger.hpp"
 #include "actors/ports.hpp"
 #include "actors/refusal_report.hpp"
+#include "actors/tpm/tpm_attestor.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/wire.hpp"
@@ -11,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace bc::actors {
@@ -23,6 +26,9 @@ struct join_environment {
   pki::shared_uuids shared_uuids;
   /// Whether a node may join again by its expired certificate.
   bool x509pop = false;
+  /// Nothing, of these: the attestor is not served.
+  std::optional<tpm_attestor> tpm = {};
+  std::optional<discovery_attestor> discovery = {};
   std::function<void(refusal_report)> refused;
 };
 

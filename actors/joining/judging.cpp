@@ -12,19 +12,15 @@ using events::refusal_reason;
 
 namespace {
 
-// These rest on the token and the claims, which do not change.
+// These rest on the grant and the claims, which do not change.
 bool is_final(refusal_reason r) {
-  return r == refusal_reason::token_unknown ||
-         r == refusal_reason::join_expect ||
+  return r == refusal_reason::join_expect ||
          r == refusal_reason::join_placeholder;
 }
 
 }  // namespace
 
-void join_run::check_token() {
-  if (auto reason =
-          events::join_token::check_usable(*token_, role_, decision_time()))
-    return refuse(*reason);
+void join_run::read_states() {
   auto next = [self = shared_from_this()](result<judged_by> got) {
     if (got)
       return self->decide(std::move(got).value());
@@ -32,17 +28,15 @@ void join_run::check_token() {
       return self->retry();
     self->unavailable();
   };
-  read_judged_by(streams_, token_, hardware_, std::move(next));
+  read_judged_by(streams_, states_.granted, facts_->hardware, std::move(next));
 }
 
 events::admission join_run::admission() const {
-  events::admission out{
-      *states_.token,   *states_.tenant,     *states_.site,
-      *states_.pool,    env_->root_tenant,   claims_,
-      hardware_,        request_.site_id,    decision_time(),
-      request_.node_id, states_.known.get(), states_.named.get()};
-  out.identifiers = &identifiers_;
-  return out;
+  return {*states_.granted,    *states_.tenant,     *states_.site,
+          *states_.pool,       env_->root_tenant,   facts_->claims,
+          facts_->hardware,    request().site_id,   decision_time(),
+          request().node_id,   states_.known.get(), states_.named.get(),
+          states_.other.get(), &facts_->identifiers};
 }
 
 // Who would have been admitted and finds the machine joined by another since:
@@ -75,7 +69,7 @@ void join_run::refuse_by(const events::ruling& ruling) {
 }
 
 void join_run::check_key() {
-  if (is_own_key(*env_->keys, csr_->key))
+  if (is_own_key(*keys_, csr_->key))
     return refuse(refusal_reason::join_csr);
   streams_->holder(events::node::spki_claim(to_hex(csr_->key.spki_sha256())),
                    then(&join_run::on_key_holder));

@@ -8,8 +8,6 @@
 
 namespace bc::actors {
 
-using events::rule_verdict;
-
 namespace {
 
 // A machine may name 64 MACs and 64 GPUs; the index must stay small.
@@ -40,35 +38,22 @@ void put_identifiers(json::writer& out, const pki::hardware_claims& claims) {
   out.end_object();
 }
 
-std::optional<rule_verdict> compared_by(const refused_attempt& a) {
-  if (a.failed)
-    return events::verdict_of(*a.failed);
-  if (a.reason == events::refusal_reason::join_csr)
-    return rule_verdict{
-        {}, {}, "a new key", "a key that another certificate holds"};
-  for (auto& rule : events::token_verdicts(a.token, a.asked, a.now))
-    if (rule.rule == events::text_of(a.reason))
-      return std::move(rule);
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::string refusal_details(const refused_attempt& a) {
-  const auto& token = *a.token.token;
   json::writer out;
   out.begin_object();
-  if (token.pool)
-    out.field("poolId", token.pool->str());
+  if (a.pool)
+    out.field("poolId", a.pool->str());
   if (!a.request.site_id.empty())
     out.field("claimedSiteId", shortened(a.request.site_id));
   if (!a.hardware.hex.empty())
     out.field("hardwareKey", a.hardware.hex);
-  if (const auto compared = compared_by(a)) {
-    if (!compared->expected.empty())
-      out.field("expected", shortened(compared->expected));
-    if (!compared->presented.empty())
-      out.field("presented", shortened(compared->presented));
+  if (a.compared) {
+    if (!a.compared->expected.empty())
+      out.field("expected", shortened(a.compared->expected));
+    if (!a.compared->presented.empty())
+      out.field("presented", shortened(a.compared->presented));
   }
   put_identifiers(out, a.claims);
   return out.end_object().str();

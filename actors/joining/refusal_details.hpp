@@ -9,19 +9,16 @@
 
 namespace bc::actors {
 
-/// A join that was refused after its token's secret verified.
+/// A join that was refused after it proved to be a tenant's.
 struct refused_attempt {
-  events::refusal_reason reason;
-  const events::join_token::state& token;
+  std::optional<pool_id> pool;
   const wire::join_request& request;
-  pki::certificate_role asked;
   const pki::hardware_claims& claims;  // what the key is derived from
   const pki::hardware_key& hardware;
-  const std::optional<events::judged_rule>& failed;  // of the admission
-  time_point now;
+  std::optional<events::rule_verdict> compared;
 };
 
-/// What was compared, as the index of refusals keeps it for the token's tenant
+/// What was compared, as the index of refusals keeps it for that tenant
 /// alone (events/refused_join.hpp): a JSON object of at most a few KiB.
 [[nodiscard]] std::string refusal_details(const refused_attempt& a);
 

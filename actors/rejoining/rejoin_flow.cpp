@@ -21,9 +21,6 @@ using events::refusal_reason;
 
 namespace {
 
-constexpr std::string_view unavailable_message =
-    "The join could not be completed now; retry";
-
 pki::tpm::challenge repeated_in(const wire::x509pop_evidence& evidence) {
   pki::tpm::challenge out;
   out.kid = evidence.kid;
@@ -47,8 +44,7 @@ std::optional<node_id> node_named_in(const pki::leaf_view& leaf) {
 }  // namespace
 
 void rejoin_run::start() {
-  csr_sha256_ = pki::sha256(request_.csr);
-  asked_at_ = streams_->now();
+  begin(request_.csr);
   if (auto reason = check_request())
     return refuse(*reason);
   load_node();
@@ -77,16 +73,14 @@ std::optional<refusal_reason> rejoin_run::check_request() {
 std::optional<refusal_reason> rejoin_run::check_csr() {
   // The decoder lets through only the roles the certificate knows.
   auto role = pki::parse_role(request_.role);
-  auto csr = pki::parse_csr(request_.csr);
-  if (!role || !csr || !pki::self_signature_verifies(csr.value()))
+  if (!role || !read_csr(request_.csr))
     return refusal_reason::join_csr;
   role_ = *role;
-  csr_ = std::move(csr).value();
   return std::nullopt;
 }
 
 std::optional<refusal_reason> rejoin_run::check_challenge() {
-  const auto keys = pki::tpm::challenge_keys(*env_->keys);
+  const auto keys = pki::tpm::challenge_keys(*keys_);
   auto recalled = pki::tpm::recall_secret(
       keys, repeated_in(*request_.x509pop),
       {wire::x509pop_attestor, csr_sha256_, pki::tpm::x509pop_evidence(leaf())},
@@ -106,14 +100,13 @@ void rejoin_run::load_node() {
 void rejoin_run::on_node(shared_state<events::node::state> node) {
   node_ = std::move(node);
   proved_ = false;
-  answer_held_ = false;
   presented_ = events::find_issued(*node_, leaf());
   if (presented_ == nullptr)
     return refuse_unknown();
   if (!is_proved())
     return refuse(refusal_reason::x509pop_pop);
   proved_ = true;
-  streams_->holder(answer_claim(), then(&rejoin_run::on_answer_holder));
+  find_answer(&rejoin_run::load_pool);
 }
 
 bool rejoin_run::is_proved() const {
@@ -125,31 +118,6 @@ bool rejoin_run::is_proved() const {
                      {csr_sha256_, leaf_sha256, evidence.nonce,
                       as_bytes(expires), secret_.expose(), claimed},
                      evidence.signature);
-}
-
-void rejoin_run::on_answer_holder(std::optional<events::claim_holder> holder) {
-  const auto now = decision_time();
-  if (!holder || (holder->expires_at && *holder->expires_at <= now))
-    return load_pool();
-  give_stored(*holder, &rejoin_run::load_pool);
-}
-
-void rejoin_run::give_stored(const events::claim_holder& holder,
-                             plain_step otherwise) {
-  if_void_ = otherwise;
-  find_stored_answer(
-      streams_, holder,
-      {node_id_->str(), to_hex(csr_sha256_), correlation_, decision_time()},
-      then(&rejoin_run::on_stored));
-}
-
-void rejoin_run::on_stored(found_answer found) {
-  if (const auto* why = std::get_if<events::rejected>(&found))
-    return try_again(why->time);
-  if (auto* answer = std::get_if<signed_text>(&found))
-    return give(std::move(*answer));
-  answer_held_ = true;
-  (this->*if_void_)();
 }
 
 void rejoin_run::load_pool() {
@@ -169,11 +137,6 @@ void rejoin_run::on_site(shared_state<events::site::state> site) {
   decide();
 }
 
-void rejoin_run::finish(wire::join_answer answer) {
-  auto done = std::exchange(done_, nullptr);
-  done(std::move(answer));
-}
-
 void rejoin_run::give(signed_text body) {
   if (hit(fault_point::rejoin_before_answer) == fault_action::error)
     return unavailable();
@@ -183,9 +146,7 @@ void rejoin_run::give(signed_text body) {
 void rejoin_run::refuse(refusal_reason reason) {
   if (env_->refused)
     env_->refused(report_of(reason));
-  // Signed as of before the work, as a refused join's.
-  finish(
-      signer().failed(errc::access_denied, wire::refused_message, asked_at_));
+  deny(wire::refused_message);
 }
 
 refusal_report rejoin_run::report_of(refusal_reason reason) const {
@@ -198,15 +159,6 @@ refusal_report rejoin_run::report_of(refusal_reason reason) const {
   out.hardware_key = hardware_.hex;
   out.correlation = correlation_;
   return out;
-}
-
-void rejoin_run::unavailable() {
-  finish(
-      signer().failed(errc::unavailable, unavailable_message, streams_->now()));
-}
-
-std::string rejoin_run::answer_claim() const {
-  return events::node::answer_claim(node_id_->str(), to_hex(csr_sha256_));
 }
 
 void run_rejoin(std::shared_ptr<const join_environment> env,

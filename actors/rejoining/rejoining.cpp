@@ -1,9 +1,11 @@
 #include "actors/batches.hpp"
 #include "actors/joining/issuing.hpp"
+#include "actors/joining/key_fault.hpp"
 #include "actors/rejoining/rejoin_run.hpp"
 #include "base/encoding.hpp"
 #include "base/fault_point.hpp"
 #include "events/streams.hpp"
+#include "pki/tpm/challenge.hpp"
 
 #include <algorithm>
 #include <variant>
@@ -13,23 +15,12 @@ namespace bc::actors {
 
 using events::refusal_reason;
 
-namespace {
-
-constexpr int max_tries = 3;
-
-// What of a challenge is used once, whoever answers it.
-std::string challenge_digest(const wire::x509pop_evidence& evidence) {
-  pki::field_hash out;
-  out.add("bc-challenge-v1").add(wire::x509pop_attestor).add(evidence.nonce);
-  return to_hex(std::move(out).finish());
-}
-
-}  // namespace
-
 void rejoin_run::decide() {
   const auto reason = events::judge(events::rejoining{
       *node_, *presented_, *pool_, *site_, role_, request_.site_id,
-      hardware_.hex, is_own_key(*env_->keys, csr_->key), decision_time()});
+      hardware_.hex, is_own_key(*keys_, csr_->key), decision_time(),
+      key_fault_of(wire::x509pop_attestor, presented_->cert.statements,
+                   request_.x509pop->attestation, request_.csr)});
   if (!reason)
     return admit();
   if (events::may_be_undone(*reason))
@@ -50,8 +41,7 @@ void rejoin_run::confirm(refusal_reason reason) {
   auto b =
       confirm_node(*node_id_, node_->version, correlation_, decision_time());
   pin_place(b);
-  if (!answer_held_)
-    b.answers_free = {answer_claim()};
+  b.answers_free = answers_free();
   streams_->append(std::move(b), then(&rejoin_run::on_confirmed));
 }
 
@@ -59,7 +49,7 @@ void rejoin_run::refuse_unknown() {
   confirming_ = refusal_reason::x509pop_unknown_certificate;
   // What no CA of ours signed is no question of time; while the CA is rotated
   // there are two.
-  const auto ours = pki::certificates_of(*env_->keys, pki::key_name::node_ca);
+  const auto ours = pki::certificates_of(*keys_, pki::key_name::node_ca);
   if (std::ranges::none_of(ours, [this](const auto& ca) {
         return pki::is_signed_by(leaf(), ca);
       }))
@@ -88,7 +78,7 @@ result<events::batch> rejoin_run::plan(time_point now) {
   const auto& known = *node_->node;
   const auto& before = presented_->cert;
   auto issued =
-      issue(*env_->keys,
+      issue(*keys_,
             {csr_->key, csr_sha256_, known.site, known.id, before.role,
              before.statements, env_->certificate_lifetime},
             pki::purpose::join_response, now);
@@ -104,13 +94,13 @@ result<events::batch> rejoin_run::plan(time_point now) {
   what.answer_subject = known.id.str();
   what.answer_body = std::move(issued.answer.text);
   what.answer_signature = std::move(issued.answer.signature);
-  what.proof_sha256 = challenge_digest(*request_.x509pop);
+  what.proof_sha256 =
+      to_hex(pki::tpm::challenge_proof(what.attestor, request_.x509pop->nonce));
   const auto proof = what.proof_sha256;
   BC_TRY(decided,
          events::node::decide(*node_, events::node::rejoin{std::move(what)}));
   auto out = machine_batch(correlation_, now);
-  if (!answer_held_)
-    out.answers_free = {answer_claim()};
+  out.answers_free = answers_free();
   out.writes.push_back({events::stream_of(known.id), known.tenant.str(),
                         node_->version, encoded(decided)});
   pin_place(out);
@@ -132,7 +122,7 @@ void rejoin_run::on_appended(events::append_outcome outcome) {
 
 void rejoin_run::on_rejected(const events::rejected& why) {
   using events::unmet;
-  store_time_ = why.time;
+  set_store_time(why.time);
   if (why.why == unmet::answer && why.holder)
     return give_stored(*why.holder, &rejoin_run::retry);
   if (why.why == unmet::claim)
@@ -141,10 +131,7 @@ void rejoin_run::on_rejected(const events::rejected& why) {
   try_again(why.time);
 }
 
-void rejoin_run::try_again(time_point store_time) {
-  store_time_ = store_time;
-  if (++tries_ == max_tries)
-    return unavailable();
+void rejoin_run::again() {
   // Judged by the store's clock from here on, the challenge too.
   if (auto reason = check_challenge())
     return refuse(*reason);

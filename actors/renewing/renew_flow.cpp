@@ -15,15 +15,8 @@ namespace bc::actors {
 
 using events::refusal_reason;
 
-namespace {
-
-constexpr std::string_view unavailable_message =
-    "The renewal could not be completed now; retry";
-
-}  // namespace
-
 void renew_run::start() {
-  if (!env_->keys)
+  if (!keys_)
     return finish(
         plain_failure(errc::invalid_config, "This server has no join keys"));
   auto decoded = wire::decode_renew_request(call_.body);
@@ -31,18 +24,15 @@ void renew_run::start() {
     return finish(plain_failure(decoded.error().code, decoded.error().message,
                                 decoded.error().path));
   request_ = std::move(decoded).value();
-  csr_sha256_ = pki::sha256(request_.csr);
-  asked_at_ = streams_->now();
+  begin(request_.csr);
   if (auto reason = check_request())
     return refuse(*reason);
   load_node();
 }
 
 std::optional<refusal_reason> renew_run::check_request() {
-  auto csr = pki::parse_csr(request_.csr);
-  if (!csr || !pki::self_signature_verifies(csr.value()))
+  if (!read_csr(request_.csr))
     return refusal_reason::renew_csr;
-  csr_ = std::move(csr).value();
   auto id = node_id::parse(request_.node_id);
   if (!id)
     return refusal_reason::renew_certificate;
@@ -57,7 +47,6 @@ void renew_run::load_node() {
 void renew_run::on_node(shared_state<events::node::state> node) {
   node_ = std::move(node);
   proved_ = false;
-  answer_held_ = false;
   const auto& leaf = request_.certificate_chain.front();
   presented_ = events::find_issued(*node_, leaf);
   if (presented_ == nullptr)
@@ -65,7 +54,7 @@ void renew_run::on_node(shared_state<events::node::state> node) {
   if (auto reason = check_proof())
     return refuse(*reason);
   proved_ = true;
-  streams_->holder(answer_claim(), then(&renew_run::on_answer_holder));
+  find_answer(&renew_run::decide);
 }
 
 std::optional<refusal_reason> renew_run::check_proof() const {
@@ -79,36 +68,6 @@ std::optional<refusal_reason> renew_run::check_proof() const {
   return proved ? std::nullopt : std::optional{refusal_reason::renew_proof};
 }
 
-void renew_run::on_answer_holder(std::optional<events::claim_holder> holder) {
-  const auto now = decision_time();
-  if (!holder || (holder->expires_at && *holder->expires_at <= now))
-    return decide();
-  give_stored(*holder, &renew_run::decide);
-}
-
-void renew_run::give_stored(const events::claim_holder& holder,
-                            plain_step otherwise) {
-  if_void_ = otherwise;
-  find_stored_answer(streams_, holder,
-                     {node_id_->str(), to_hex(csr_sha256_), call_.correlation,
-                      decision_time()},
-                     then(&renew_run::on_stored));
-}
-
-void renew_run::on_stored(found_answer found) {
-  if (const auto* why = std::get_if<events::rejected>(&found))
-    return try_again(why->time);
-  if (auto* answer = std::get_if<signed_text>(&found))
-    return give(std::move(*answer));
-  answer_held_ = true;
-  (this->*if_void_)();
-}
-
-void renew_run::finish(wire::join_answer answer) {
-  auto done = std::exchange(done_, nullptr);
-  done(std::move(answer));
-}
-
 void renew_run::give(signed_text body) {
   if (hit(fault_point::renew_before_answer) == fault_action::error)
     return unavailable();
@@ -118,9 +77,7 @@ void renew_run::give(signed_text body) {
 void renew_run::refuse(refusal_reason reason) {
   if (env_->refused)
     env_->refused(report_of(reason));
-  // Signed as of before the work, as a refused join's.
-  finish(signer().failed(errc::access_denied, wire::renew_refused_message,
-                         asked_at_));
+  deny(wire::renew_refused_message);
 }
 
 refusal_report renew_run::report_of(refusal_reason reason) const {
@@ -129,7 +86,7 @@ refusal_report renew_run::report_of(refusal_reason reason) const {
   out.reason = reason;
   out.attestor = events::refusal::renew_attestor;
   out.csr_sha256 = to_hex(csr_sha256_);
-  out.correlation = call_.correlation;
+  out.correlation = correlation_;
   if (proved_) {
     out.node = node_id_->str();
     out.serial = presented_->cert.serial;
@@ -137,13 +94,8 @@ refusal_report renew_run::report_of(refusal_reason reason) const {
   return out;
 }
 
-void renew_run::unavailable() {
-  finish(
-      signer().failed(errc::unavailable, unavailable_message, streams_->now()));
-}
-
-std::string renew_run::answer_claim() const {
-  return events::node::answer_claim(node_id_->str(), to_hex(csr_sha256_));
+std::string_view renew_run::unavailable_text() const {
+  return "The renewal could not be completed now; retry";
 }
 
 void run_renew(std::shared_ptr<const renew_environment> env,

@@ -1,8 +1,10 @@
 #include "actors/batches.hpp"
 #include "actors/joining/issuing.hpp"
+#include "actors/joining/key_fault.hpp"
 #include "actors/renewing/renew_run.hpp"
 #include "base/encoding.hpp"
 #include "base/fault_point.hpp"
+#include "events/refusal.hpp"
 #include "events/streams.hpp"
 
 #include <algorithm>
@@ -13,23 +15,21 @@ namespace bc::actors {
 
 using events::refusal_reason;
 
-namespace {
-
-constexpr int max_tries = 3;
-
-}  // namespace
-
 events::renewal renew_run::renewal() const {
   return {*node_,
           *presented_,
           as_bytes(call_.client_certificate),
           request_.client_time_ms,
-          is_own_key(*env_->keys, csr_->key),
+          is_own_key(*keys_, csr_->key),
           decision_time()};
 }
 
 void renew_run::decide() {
-  const auto reason = events::judge(renewal());
+  auto all = renewal();
+  all.key_fault =
+      key_fault_of(events::refusal::renew_attestor, presented_->cert.statements,
+                   request_.attestation, request_.csr);
+  const auto reason = events::judge(all);
   if (!reason)
     return renew();
   if (*reason == refusal_reason::renew_identity)
@@ -40,15 +40,15 @@ void renew_run::decide() {
 void renew_run::refuse_unknown(refusal_reason reason, byte_view certificate) {
   // What no CA of ours signed is no question of time; while the CA is rotated
   // there are two.
-  const auto ours = pki::certificates_of(*env_->keys, pki::key_name::node_ca);
+  const auto ours = pki::certificates_of(*keys_, pki::key_name::node_ca);
   if (std::ranges::none_of(ours, [certificate](const auto& ca) {
         return pki::is_signed_by(certificate, ca);
       }))
     return refuse(reason);
   confirming_ = reason;
-  streams_->append(confirm_node(*node_id_, node_->version, call_.correlation,
-                                decision_time()),
-                   then(&renew_run::on_confirmed));
+  streams_->append(
+      confirm_node(*node_id_, node_->version, correlation_, decision_time()),
+      then(&renew_run::on_confirmed));
 }
 
 void renew_run::on_confirmed(events::append_outcome outcome) {
@@ -70,7 +70,7 @@ result<events::batch> renew_run::plan(time_point now) {
   const auto& joined = *node_->node;
   const auto& before = presented_->cert;
   auto issued =
-      issue(*env_->keys,
+      issue(*keys_,
             {csr_->key, csr_sha256_, joined.site, joined.id, before.role,
              before.statements, env_->certificate_lifetime},
             pki::purpose::renew_response, now);
@@ -84,9 +84,8 @@ result<events::batch> renew_run::plan(time_point now) {
                                    std::move(issued.certificate), before.serial,
                                    now, proof, std::move(issued.answer.text),
                                    std::move(issued.answer.signature)}}));
-  auto out = machine_batch(call_.correlation, now);
-  if (!answer_held_)
-    out.answers_free = {answer_claim()};
+  auto out = machine_batch(correlation_, now);
+  out.answers_free = answers_free();
   out.writes.push_back({events::stream_of(joined.id), joined.tenant.str(),
                         node_->version, encoded(decided)});
   // Free, not this node's own: a proof and a key are used once.
@@ -106,20 +105,13 @@ void renew_run::on_appended(events::append_outcome outcome) {
 
 void renew_run::on_rejected(const events::rejected& why) {
   using events::unmet;
-  store_time_ = why.time;
+  set_store_time(why.time);
   if (why.why == unmet::answer && why.holder)
     return give_stored(*why.holder, &renew_run::retry);
   if (why.why == unmet::claim)
     if (auto reason = events::renewal_claim_refusal(why.subject))
       return refuse(*reason);
   try_again(why.time);
-}
-
-void renew_run::try_again(time_point store_time) {
-  store_time_ = store_time;
-  if (++tries_ == max_tries)
-    return unavailable();
-  load_node();
 }
 
 }  // namespace bc::actors

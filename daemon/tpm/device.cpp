@@ -327,20 +327,27 @@ result<std::vector<handle>> device::handles(handle first) {
   return out;
 }
 
-result<std::size_t> device::most_read() {
-  constexpr std::uint32_t nv_buffer_max = 0x12c;
-  constexpr std::size_t where_unsaid = 512;
+result<std::optional<std::uint32_t>> device::property(std::uint32_t which) {
   bytes parameters;
   put_number(parameters, 6, 4);  // TPM_CAP_TPM_PROPERTIES
-  put_number(parameters, nv_buffer_max, 4);
+  put_number(parameters, which, 4);
   put_number(parameters, 1, 4);
   BC_TRY(got, send(cc_capability, {}, {}, parameters));
   cursor in{got.parameters.expose()};
   (void)in.take(5);
   auto count = in.u32(), property = in.u32(), value = in.u32();
-  if (count != 1 || property != nv_buffer_max || value == 0)
+  if (count != 1 || property != which)
+    return std::optional<std::uint32_t>{};
+  return std::optional{value};
+}
+
+result<std::size_t> device::most_read() {
+  constexpr std::uint32_t nv_buffer_max = 0x12c;
+  constexpr std::size_t where_unsaid = 512;
+  BC_TRY(value, property(nv_buffer_max));
+  if (value.value_or(0) == 0)
     return where_unsaid;
-  return std::min<std::size_t>(value, 2048);
+  return std::min<std::size_t>(*value, 2048);
 }
 
 result<bytes> device::read_index(handle index, std::size_t most) {

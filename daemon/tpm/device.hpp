@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +72,9 @@ class device {
 
   /// Handles of a range that exist, from `first` on.
   [[nodiscard]] result<std::vector<handle>> handles(handle first);
+  /// A TPM_PT of part 2; nullopt where the TPM does not say.
+  [[nodiscard]] result<std::optional<std::uint32_t>> property(
+      std::uint32_t which);
   /// TPM_PT_NV_BUFFER_MAX, and 512 where the TPM does not say.
   [[nodiscard]] result<std::size_t> most_read();
   /// The whole index, read by its own empty authorisation.

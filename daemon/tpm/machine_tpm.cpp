@@ -1,5 +1,4 @@
-#include "daemon/tpm/machine_tpm.hpp"
-
+#include "daemon/tpm/key_keeper.hpp"
 #include "pki/csr.hpp"
 #include "pki/digest.hpp"
 #include "pki/tpm/cursor.hpp"
@@ -17,17 +16,6 @@ namespace {
 
 fault no_such_key(const char* what) {
   return fail(errc::invalid_state, std::string{"the TPM gave no "} + what);
-}
-
-result<pki::public_key> key_of(const device::key_blobs& key) {
-  auto area = parse_public(key.public_area);
-  const auto* ecc = area ? area->ecc() : nullptr;
-  if (ecc == nullptr || ecc->curve != curve::p256)
-    return no_such_key("P-256 key");
-  bytes point{0x04};
-  put(point, padded(ecc->x, 32));
-  put(point, padded(ecc->y, 32));
-  return pki::public_key::from_point(point);
 }
 
 std::string text_of_handle(handle h) {
@@ -99,6 +87,29 @@ result<machine_tpm::ek_key> machine_tpm::open_again(const chosen_ek& ek) {
               "the TPM has no EK of kind " + ek.kind + ", or another");
 }
 
+result<tpm_facts> machine_tpm::facts() {
+  // TPM_PT_MANUFACTURER, TPM_PT_PERMANENT and its bits (part 2, section 8.6).
+  constexpr std::uint32_t pt_manufacturer = 0x105, pt_permanent = 0x200;
+  constexpr std::uint32_t owner_auth_set = 1, endorsement_auth_set = 2,
+                          in_lockout = 1 << 9;
+  BC_TRY(maker, device_.property(pt_manufacturer));
+  BC_TRY(permanent, device_.property(pt_permanent));
+  BC_TRY(store, read_ek_store(device_));
+  tpm_facts out;
+  for (int shift = 24; shift >= 0; shift -= 8)
+    if (auto c = static_cast<char>(maker.value_or(0) >> shift & 0xff);
+        c > ' ' && c <= '~')
+      out.manufacturer += c;
+  const auto bits = permanent.value_or(0);
+  out.owner_has_password = (bits & owner_auth_set) != 0;
+  out.endorsement_has_password = (bits & endorsement_auth_set) != 0;
+  out.in_lockout = (bits & in_lockout) != 0;
+  for (const auto& kind : ek_kinds)
+    if (store.certificates.contains(kind.certificate_index))
+      out.certificates.emplace_back(kind.name);
+  return out;
+}
+
 result<chosen_ek> machine_tpm::choose_ek(
     const std::optional<std::string>& recorded) {
   BC_TRY(store, read_ek_store(device_));
@@ -160,7 +171,7 @@ result<pki::raw_signature> machine_tpm::sign(const device::key_blobs& key,
 }
 
 result<bytes> machine_tpm::csr(const device::key_blobs& key) {
-  BC_TRY(pub, key_of(key));
+  BC_TRY(pub, public_key_of(key));
   auto info = pki::csr_info(pub);
   BC_TRY(signature, sign(key, pki::sha256(info)));
   return pki::assemble_csr(info, signature);

@@ -23,6 +23,17 @@ struct chosen_ek {
   std::string warning;
 };
 
+/// What a TPM says about itself, for a person.
+struct tpm_facts {
+  std::string manufacturer;  // four characters, for example "IBM"
+  bool owner_has_password = false;
+  bool endorsement_has_password = false;
+  /// Of the dictionary attack protection, which bcd's own keys are outside of.
+  bool in_lockout = false;
+  /// Kinds of pki::tpm::ek_kinds for which there is a certificate.
+  std::vector<std::string> certificates;
+};
+
 /// What bcd does with a machine's TPM (spec: ATTESTATION section 2.2). Keys are
 /// derived or loaded for each call and flushed after it: between calls nothing
 /// is in the TPM.
@@ -36,6 +47,8 @@ class machine_tpm {
       : device_(std::move(t)), passwords_(std::move(p)) {}
   explicit machine_tpm(std::unique_ptr<transport> t)
       : machine_tpm(std::move(t), passwords{}) {}
+
+  [[nodiscard]] result<tpm_facts> facts();
 
   /// The first candidate whose key is a certificate's, else RSA-2048 without
   /// one; with `recorded`, candidates of that name and no other. INVALID_STATE

@@ -1,10 +1,13 @@
 #include "daemon/tpm/transport.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
+#include <grp.h>
 #include <optional>
 #include <string_view>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace bc::daemon::tpm {
@@ -58,6 +61,21 @@ class tcti_transport final : public transport {
   finalize_fn finalize_;
 };
 
+// By its name, or its number.
+std::string group_of(const std::string& path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0)
+    return "(unknown)";
+  std::array<char, 4096> buffer{};
+  group entry{};
+  group* found = nullptr;
+  if (::getgrgid_r(about.st_gid, &entry, buffer.data(), buffer.size(),
+                   &found) == 0 &&
+      found != nullptr)
+    return found->gr_name;
+  return std::to_string(about.st_gid);
+}
+
 // Why a device cannot be opened, said better than the library does.
 std::optional<fault> device_fault(std::string_view tcti) {
   constexpr std::string_view prefix = "device:";
@@ -67,8 +85,10 @@ std::optional<fault> device_fault(std::string_view tcti) {
   if (::access(path.c_str(), R_OK | W_OK) == 0)
     return std::nullopt;
   if (errno == EACCES)
-    return gone(path + " may not be opened: run as root, as a user of the " +
-                "group that owns it (tss), or with [helper]");
+    return gone(path + " may not be opened: run as a member of its group " +
+                group_of(path) +
+                " (a service: SupplementaryGroups=), as root, or with "
+                "[helper]");
   return gone(path + ": " + std::strerror(errno));
 }
 

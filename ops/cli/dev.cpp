@@ -19,15 +19,16 @@ namespace {
 // Certificates are backdated by five minutes, which count.
 constexpr seconds shortest_lifetime{360};
 
-CLI::Validator is_lifetime() {
-  return {[](const std::string& text) -> std::string {
+// A site agent asks again after a third of it, and vouches while 10 s are left.
+constexpr seconds shortest_boot_lease{30};
+constexpr seconds longest_boot_lease{600};
+
+CLI::Validator is_between(seconds least, seconds most, const char* told) {
+  return {[=](const std::string& text) -> std::string {
             auto value = parse_duration(text);
             if (!value)
               return value.error().message;
-            return value.value() < shortest_lifetime ||
-                           value.value() > pki::max_node_lifetime
-                       ? "runs from 6m to 24h"
-                       : "";
+            return value.value() < least || value.value() > most ? told : "";
           },
           ""};
 }
@@ -47,6 +48,14 @@ void add_dev(CLI::App& app, context& ctx) {
                 "Simulated machines that join, and live while it runs")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
+  auto attestor = std::make_shared<std::string>("join-token");
+  c->add_option("--attestor", *attestor,
+                "By which attestor they join: tpm (made-up TPMs, approved as "
+                "by an operator), discovery (a site agent boots them), mixed: "
+                "all of them in turn")
+      ->check(CLI::IsMember({"join-token", "tpm", "discovery", "mixed"}))
+      ->type_name("join-token|tpm|discovery|mixed")
+      ->capture_default_str();
   c->add_flag("--once", o->once,
               "Stop after the simulated joins; exit 1 if any failed");
   c->add_option("--api-port", o->api_port, "Loopback port of the API; 0: any")
@@ -61,15 +70,27 @@ void add_dev(CLI::App& app, context& ctx) {
                 "How long a node's certificate lasts, the 5 minutes it is "
                 "backdated by among it; machines renew at 60 %")
       ->type_name("DURATION")
-      ->check(is_lifetime())
+      ->check(is_between(shortest_lifetime, pki::max_node_lifetime,
+                         "runs from 6m to 24h"))
       ->capture_default_str();
-  add_examples(*c, {"dev --sim 3",
+  auto boot_lease = std::make_shared<std::string>("2m");
+  c->add_option("--boot-lease", *boot_lease,
+                "How long a site agent has the site's boot lease, unless it "
+                "asks again")
+      ->type_name("DURATION")
+      ->check(is_between(shortest_boot_lease, longest_boot_lease,
+                         "runs from 30s to 10m"))
+      ->capture_default_str();
+  add_examples(*c, {"dev --sim 3", "dev --sim 6 --attestor mixed",
                     "dev --data ./data --api-port 0 "
                     "--gateway-port 0"});
-  c->callback([&ctx, o, lifetime] {
-    // It was checked.
+  c->callback([&ctx, o, lifetime, boot_lease, attestor] {
+    // They were checked.
     if (auto value = parse_duration(*lifetime))
       o->certificate_lifetime = value.value();
+    if (auto value = parse_duration(*boot_lease))
+      o->boot_lease = value.value();
+    o->attestors = dev::parse_sim_attestors(*attestor);
     auto code = dev::run(*o);
     if (!code)
       return report(ctx, code.error());

@@ -53,6 +53,12 @@ cell changed_cell(const json::value& row, const presentation&) {
   return changed.IsTrue() ? cell{"changed", tone::attention} : cell{"-"};
 }
 
+// That another machine, or the same with another face, waits with its MAC.
+cell same_mac_cell(const json::value& row, const presentation&) {
+  return member_of(row, "sameMac").IsTrue() ? cell{"shared", tone::attention}
+                                            : cell{"-"};
+}
+
 cell machine_cell(const json::value& row, const presentation&) {
   const auto& claims = member_of(row, "claims");
   for (const char* field : {"serials", "macs", "productUuid", "hostname"}) {
@@ -72,6 +78,7 @@ std::vector<column> request_columns() {
           when_set({"CLAIMS", changed_cell}),
           when_set(text_column("EK CERT", "ekCert")),
           when_set(text_column("MAC", "mac")),
+          when_set({"SAME MAC", same_mac_cell}),
           time_column("CREATED", "createdAt"),
           time_column("EXPIRES", "expiresAt", tone::bad),
           when_set(free_column("REASON", "reason"))};

@@ -19,6 +19,7 @@
 #include "ops/version.hpp"
 #include "pki/jwe.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <future>
@@ -156,14 +157,14 @@ result<std::unique_ptr<local_gateway>> start_gateway(
   return server;
 }
 
-int simulate(const options& o, const paths& files, const deployment& d,
-             const std::string& api_url, const daemon::config& machine,
-             std::shared_ptr<std::atomic<bool>> stopping, fleet* living,
-             line_printer& out) {
+simulation simulation_of(const options& o, const paths& files,
+                         const deployment& d, const std::string& api_url,
+                         const daemon::config& machine, line_printer& out) {
   simulation s;
-  s.stopping = std::move(stopping);
   s.machines = o.machines;
+  s.attestors = o.attestors;
   s.pool = d.pool.str();
+  s.site = d.site.str();
   // A machine's data folder is absolute, as in an installed configuration.
   s.folder = std::filesystem::absolute(files.machines()).lexically_normal();
   s.machine = machine;
@@ -171,11 +172,22 @@ int simulate(const options& o, const paths& files, const deployment& d,
   s.caller.credential_file = files.credential();
   s.caller.tenant = d.root_tenant.str();
   s.say = [&out](const std::string& line) { out.say(line); };
-  if (living != nullptr)
-    s.joined = [living](const auto& name, const auto& where, auto hardware) {
-      living->add(name, where, std::move(hardware));
-    };
-  return run_simulation(std::move(s));
+  return s;
+}
+
+// How many are no nodes at the end. The agent lives as the machines do.
+int simulate(const simulation& s, std::unique_ptr<simulated_site>& agent) {
+  if (s.machines > 0 &&
+      std::ranges::find(s.attestors, sim_attestor::discovery) !=
+          s.attestors.end()) {
+    auto site = start_site(s);
+    if (!site) {
+      s.say("sim-agent: " + site.error().message);
+      return s.machines;
+    }
+    agent = std::move(site).value();
+  }
+  return run_simulation(s, agent.get());
 }
 
 }  // namespace
@@ -208,6 +220,8 @@ result<int> run(const options& o) {
   p.source = "better-compute/dev";
   p.certificate_lifetime = o.certificate_lifetime;
   p.x509pop = true;
+  p.tpm.emplace().enrollment.emplace();
+  p.discovery.emplace().boot_lease = o.boot_lease;
   p.on_event = [&out](const events::envelope& e) { print_event(out, e); };
   BC_TRY(plane, serve::control_plane::start(std::move(p)));
   s.plane = std::move(plane);
@@ -226,14 +240,21 @@ result<int> run(const options& o) {
   BC_TRY(machine, write_daemon_config(files, d, gateway_url));
   out.say("Ready: API " + api_url + ", gateway " + gateway_url + "\n");
 
-  auto stopping = std::make_shared<std::atomic<bool>>(false);
+  auto machines = simulation_of(o, files, d, api_url, machine, out);
+  auto stopping = machines.stopping =
+      std::make_shared<std::atomic<bool>>(false);
   std::optional<fleet> living;
-  if (!o.once && o.machines > 0)
-    living.emplace([&out](const std::string& line) { out.say(line); });
+  if (!o.once && o.machines > 0) {
+    living.emplace(machines.say);
+    machines.joined = [&living](const auto& name, const auto& where,
+                                auto hardware, const auto& keys) {
+      living->add(name, where, std::move(hardware), keys);
+    };
+  }
+  std::unique_ptr<simulated_site> agent;
   // Machines join in the background, so that Ctrl-C works meanwhile.
   auto joins = std::async(std::launch::async, [&] {
-    int failed = simulate(o, files, d, api_url, machine, stopping,
-                          living ? &*living : nullptr, out);
+    int failed = simulate(machines, agent);
     if (o.once)
       serve::stop_signals::end_wait();
     else if (!*stopping)
@@ -246,6 +267,9 @@ result<int> run(const options& o) {
   *stopping = true;
   if (living)
     living->stop();
+  // While the server answers: the agent gives its lease back.
+  if (joins.wait_for(seconds{0}) == std::future_status::ready)
+    agent.reset();
   s.stop();
   int failed = joins.get();
   return o.once && failed > 0 ? some_failed : done;

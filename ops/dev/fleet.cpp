@@ -110,10 +110,11 @@ fleet::~fleet() {
 }
 
 void fleet::add(const std::string& name, const daemon::config& machine,
-                std::function<result<pki::hardware_claims>()> hardware) {
+                std::function<result<pki::hardware_claims>()> hardware,
+                const daemon::key_places& keys) {
   // One that comes during a stop gets no turn.
   auto made = fleet_machine::open(
-      name, machine, std::move(hardware),
+      name, machine, std::move(hardware), keys,
       {parts_->say, parts_->sessions_here, parts_->ended.get_token(),
        &parts_->renewals, &parts_->commands});
   if (!made)

@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "daemon/config.hpp"
+#include "daemon/machine_keys.hpp"
 #include "pki/hardware_key.hpp"
 
 #include <functional>
@@ -24,7 +25,8 @@ class fleet {
   /// The machine in `machine.data_dir` begins to live. One that has no identity
   /// there, or whose folder another holds, is said and left out.
   void add(const std::string& name, const daemon::config& machine,
-           std::function<result<pki::hardware_claims>()> hardware);
+           std::function<result<pki::hardware_claims>()> hardware,
+           const daemon::key_places& keys = {});
   /// Ends all sessions and what is being renewed, within a few seconds. A
   /// second call returns at once.
   void stop();

@@ -25,24 +25,27 @@ unsigned some_permille() {
 result<std::shared_ptr<fleet_machine>> fleet_machine::open(
     std::string name, const daemon::config& machine,
     std::function<result<pki::hardware_claims>()> hardware,
-    const fleet_tools& tools) {
-  BC_TRY(store, daemon::identity_store::open(machine.data_dir));
+    const daemon::key_places& keys, const fleet_tools& tools) {
+  BC_TRY(store,
+         daemon::identity_store::open(machine.data_dir, keys.keys.keeper()));
   BC_TRY(look, store.look());
   if (!look.pair)
     return fail(errc::invalid_state, "no identity: " + look.why);
   BC_TRYV(store.settle(look));
-  std::shared_ptr<fleet_machine> made{
-      new fleet_machine{std::move(name), machine, std::move(store), tools}};
+  std::shared_ptr<fleet_machine> made{new fleet_machine{
+      std::move(name), machine, std::move(store), keys, tools}};
   made->start(std::move(*look.pair), std::move(hardware));
   return made;
 }
 
 fleet_machine::fleet_machine(std::string name, const daemon::config& machine,
                              daemon::identity_store store,
+                             const daemon::key_places& keys,
                              const fleet_tools& tools)
     : name_(std::move(name)),
       config_(machine),
       tools_(tools),
+      keys_(keys),
       store_(std::move(store)) {}
 
 void fleet_machine::start(
@@ -90,17 +93,26 @@ daemon::renewal_tools fleet_machine::renewal(
     return daemon::post_to_gateway(identity_->get().first, "/v1/renew", body,
                                    me, tools_.stop);
   };
-  if (hardware)
-    out.rejoin = [this, hardware = std::move(hardware)](
-                     const daemon::node_identity& me) {
-      daemon::rejoin_tools back;
-      back.hardware = hardware;
-      back.post = [this](std::string_view path, std::string_view body) {
-        return daemon::post_to_gateway(identity_->get().first, path, body,
-                                       nullptr, tools_.stop);
-      };
-      return daemon::attempt_rejoin(config_, store_, me, back);
+  out.keys = keys_.keys;
+  if (hardware) {
+    daemon::rejoin_tools back;
+    back.hardware = std::move(hardware);
+    back.post = [this](std::string_view path, std::string_view body) {
+      return daemon::post_to_gateway(identity_->get().first, path, body,
+                                     nullptr, tools_.stop);
     };
+    back.keys = keys_.keys;
+    back.tpm = keys_.tpm;
+    back.say = out.say;
+    back_.emplace(config_, store_, std::move(back),
+                  [this] { return server_now(); });
+    out.rejoin = [this](const daemon::node_identity& me) {
+      return back_->attempt(me);
+    };
+    out.may_rejoin = [this](const daemon::node_identity& me, time_point now) {
+      return back_->is_open(me, now);
+    };
+  }
   out.renewed = [this](const daemon::node_identity& me) {
     identity_->use(me);
     renewed_ = true;

@@ -3,6 +3,7 @@
 #include "daemon/command_runner.hpp"
 #include "daemon/identity_store.hpp"
 #include "daemon/node_commands.hpp"
+#include "daemon/rejoin.hpp"
 #include "daemon/renewal_loop.hpp"
 #include "daemon/session_client.hpp"
 #include "ops/dev/fleet.hpp"
@@ -32,7 +33,7 @@ class fleet_machine : public std::enable_shared_from_this<fleet_machine> {
   [[nodiscard]] static result<std::shared_ptr<fleet_machine>> open(
       std::string name, const daemon::config& machine,
       std::function<result<pki::hardware_claims>()> hardware,
-      const fleet_tools& tools);
+      const daemon::key_places& keys, const fleet_tools& tools);
 
   /// `wake` is called, from any thread, when a turn is due at once.
   void wake_by(std::function<void()> wake) { wake_ = std::move(wake); }
@@ -51,7 +52,8 @@ class fleet_machine : public std::enable_shared_from_this<fleet_machine> {
     std::optional<daemon::session_outcome> ended;
   };
   fleet_machine(std::string name, const daemon::config& machine,
-                daemon::identity_store store, const fleet_tools& tools);
+                daemon::identity_store store, const daemon::key_places& keys,
+                const fleet_tools& tools);
 
   void start(daemon::node_identity me,
              std::function<result<pki::hardware_claims>()> hardware);
@@ -67,9 +69,11 @@ class fleet_machine : public std::enable_shared_from_this<fleet_machine> {
   const std::string name_;
   const daemon::config config_;
   const fleet_tools tools_;
+  const daemon::key_places keys_;
   std::function<void()> wake_ = [] {};
   const daemon::identity_store store_;
   std::shared_ptr<daemon::current_identity> identity_;
+  std::optional<daemon::way_back> back_;
   std::optional<daemon::renewal_loop> loop_;
   std::optional<daemon::command_runner> runner_;
   std::atomic<bool> connected_{false};

@@ -99,6 +99,8 @@ std::vector<option> options_of(serve_config& c) {
   all.push_back({"attestors.x509pop", &c.x509pop,
                  "Whether a node joins again by its own certificate within "
                  "seven days of its end: true or false"});
+  add_options(all, c.tpm);
+  add_options(all, c.discovery);
   all.push_back({"hardware.placeholder_uuids", &c.hardware_placeholder_uuids,
                  "Product UUIDs that several machines share, and that count "
                  "as placeholders"});
@@ -173,6 +175,10 @@ result<void> check(const serve_config& c) {
   if (auto shared = pki::shared_uuids::parse(c.hardware_placeholder_uuids);
       !shared)
     found.push_back("hardware.placeholder_uuids: " + shared.error().message);
+  for (auto& problem : problems_of(c.tpm))
+    found.push_back(std::move(problem));
+  for (auto& problem : problems_of(c.discovery))
+    found.push_back(std::move(problem));
   if (c.kafka_properties.contains(broker_property))
     found.push_back("kafka.properties: \"" + std::string{broker_property} +
                     "\" is kafka.brokers");

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "ops/serve/discovery_config.hpp"
 #include "ops/serve/options.hpp"
+#include "ops/serve/tpm_config.hpp"
 
 #include <map>
 #include <string>
@@ -40,6 +42,8 @@ struct serve_config {
 
   /// Whether nodes may join again by their expired certificates.
   bool x509pop = false;
+  tpm_settings tpm;
+  discovery_settings discovery;
 
   /// Product UUIDs that several machines are known to share.
   std::vector<std::string> hardware_placeholder_uuids;

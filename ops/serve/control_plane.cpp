@@ -58,6 +58,8 @@ class plane final : public control_plane {
     r.certificate_lifetime = options_.certificate_lifetime;
     r.shared_uuids = options_.shared_uuids;
     r.x509pop = options_.x509pop;
+    r.tpm = options_.tpm;
+    r.discovery = options_.discovery;
     r.worker_threads = options_.workers;
     r.on_event = [this](const events::envelope& e) { on_event(e); };
     BC_TRY(duties,

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "actors/discovery/discovery_attestor.hpp"
 #include "actors/ports.hpp"
+#include "actors/tpm/tpm_attestor.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
@@ -32,7 +34,9 @@ struct control_plane_options {
   std::string source;
   seconds certificate_lifetime = pki::max_node_lifetime;
   pki::shared_uuids shared_uuids;
-  bool x509pop = false;  // as runtime_options::x509pop
+  bool x509pop = false;                     // as runtime_options::x509pop
+  std::optional<actors::tpm_attestor> tpm;  // likewise
+  std::optional<actors::discovery_attestor> discovery;  // likewise
   int workers = 2;
   std::optional<events::kafka::publisher_options> publisher;
   /// Watched beside those of the keys.

@@ -12,6 +12,8 @@ std::string_view name_of(actors::daemon_request what) {
     return "join";
   if (what == request::renew)
     return "renew";
+  if (what == request::boot_lease)
+    return "boot lease";
   return what == request::join_challenge ? "join challenge" : "session";
 }
 

@@ -60,6 +60,10 @@ result<control_plane_options> open_deployment(const serve_config& c,
   BC_TRY(shared, pki::shared_uuids::parse(c.hardware_placeholder_uuids));
   o.shared_uuids = std::move(shared);
   o.x509pop = c.x509pop;
+  BC_TRY(tpm, attestor_of(c.tpm));
+  o.tpm = std::move(tpm);
+  BC_TRY(discovery, attestor_of(c.discovery));
+  o.discovery = std::move(discovery);
   o.workers = static_cast<int>(c.workers);
   return o;
 }

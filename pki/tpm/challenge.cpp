@@ -60,9 +60,16 @@ std::vector<challenge_key> challenge_keys(const key_bundle& bundle) {
   return out;
 }
 
-sha256_digest tpm_evidence(byte_view ek_public, byte_view ak_name) {
+sha256_digest challenge_proof(std::string_view attestor, byte_view nonce) {
   field_hash out;
-  out.add(ek_public).add(ak_name);
+  out.add("bc-challenge-v1").add(attestor).add(nonce);
+  return std::move(out).finish();
+}
+
+sha256_digest tpm_evidence(byte_view ek_public, byte_view ak_name,
+                           const sha256_digest& claims) {
+  field_hash out;
+  out.add(ek_public).add(ak_name).add(claims);
   return std::move(out).finish();
 }
 

@@ -49,11 +49,16 @@ struct challenge_subject {
   sha256_digest evidence{};
 };
 
-/// Of the `tpm` attestor: the EK's TPMT_PUBLIC and the AK's Name.
-[[nodiscard]] sha256_digest tpm_evidence(byte_view ek_public,
-                                         byte_view ak_name);
+/// Of the `tpm` attestor: the EK's TPMT_PUBLIC, the AK's Name, and what the
+/// join claims beside them (claims_digest.hpp), which no TPM signs.
+[[nodiscard]] sha256_digest tpm_evidence(byte_view ek_public, byte_view ak_name,
+                                         const sha256_digest& claims);
 /// Of the `x509pop` attestor: the certificate's DER.
 [[nodiscard]] sha256_digest x509pop_evidence(byte_view leaf);
+
+/// What of a challenge is used once, whoever answers it.
+[[nodiscard]] sha256_digest challenge_proof(std::string_view attestor,
+                                            byte_view nonce);
 
 [[nodiscard]] challenge make_challenge(
     const challenge_key& key, const std::array<std::uint8_t, 16>& nonce,

@@ -90,18 +90,20 @@ std::optional<sealed_seed> seal_for_curve(EVP_PKEY* ek, const ecc_parameters& p,
   return out;
 }
 
-bytes aes_cfb(unsigned bits, byte_view key, byte_view plain) {
+enum class direction { open = 0, seal = 1 };
+
+bytes aes_cfb(direction way, unsigned bits, byte_view key, byte_view in) {
   const auto* cipher =
       bits == 128 ? EVP_aes_128_cfb128() : EVP_aes_256_cfb128();
   ossl::cipher_ctx ctx{EVP_CIPHER_CTX_new()};
   const std::uint8_t zero_iv[16] = {};
-  bytes out(plain.size());
+  bytes out(in.size());
   int size = 0;
   ossl::must(ctx != nullptr &&
-                 EVP_EncryptInit_ex2(ctx.get(), cipher, key.data(), zero_iv,
-                                     nullptr) == 1 &&
-                 EVP_EncryptUpdate(ctx.get(), out.data(), &size, plain.data(),
-                                   static_cast<int>(plain.size())) == 1 &&
+                 EVP_CipherInit_ex2(ctx.get(), cipher, key.data(), zero_iv,
+                                    static_cast<int>(way), nullptr) == 1 &&
+                 EVP_CipherUpdate(ctx.get(), out.data(), &size, in.data(),
+                                  static_cast<int>(in.size())) == 1 &&
                  static_cast<std::size_t>(size) == out.size(),
              "AES-CFB failed");
   return out;
@@ -114,7 +116,7 @@ bytes id_object(std::uint16_t hash_alg, unsigned cipher_bits, byte_view seed,
                       static_cast<unsigned>(digest_size(hash_alg) * 8));
   bytes plain;
   put_sized(plain, secret);
-  auto encrypted = aes_cfb(cipher_bits, key.expose(), plain);
+  auto encrypted = aes_cfb(direction::seal, cipher_bits, key.expose(), plain);
   wipe(plain.data(), plain.size());
   bytes inner;
   put_sized(inner, hmac(hash_alg, mac_key.expose(), {encrypted, name}));
@@ -163,6 +165,44 @@ result<credential> make_credential_with(const public_area& ek,
                        object_name, secret);
   put_sized(out.encrypted_secret, sealed->encrypted);
   return out;
+}
+
+std::optional<secret_bytes> open_credential(const public_area& ek,
+                                            const private_key& key,
+                                            byte_view object_name,
+                                            const credential& sealed) {
+  const auto* own = ek.ecc();
+  if (own == nullptr || own->curve != curve::p256)
+    return std::nullopt;
+  cursor outer{sealed.blob}, secret{sealed.encrypted_secret};
+  const auto object = outer.sized(), point = secret.sized();
+  cursor coordinates{point};
+  const auto x = coordinates.sized(), y = coordinates.sized();
+  bytes sec1{0x04};
+  put(sec1, padded(x, 32));
+  put(sec1, padded(y, 32));
+  auto peer = public_key::from_point(sec1);
+  if (!outer.done() || !secret.done() || !coordinates.done() || !peer)
+    return std::nullopt;
+  const auto shared = key.ecdh(peer.value());
+  const auto seed = kdfe(ek.name_alg, shared.expose(), identity, x, own->x);
+  const auto mac_key =
+      kdfa(ek.name_alg, seed.expose(), "INTEGRITY", {}, {},
+           static_cast<unsigned>(digest_size(ek.name_alg) * 8));
+  cursor in{object};
+  const auto integrity = in.sized(), encrypted = in.rest();
+  if (!in.done() ||
+      !equal_in_constant_time(integrity, hmac(ek.name_alg, mac_key.expose(),
+                                              {encrypted, object_name})))
+    return std::nullopt;
+  const auto bits = own->symmetric.bits;
+  const auto cipher_key =
+      kdfa(ek.name_alg, seed.expose(), "STORAGE", object_name, {}, bits);
+  auto plain = aes_cfb(direction::open, bits, cipher_key.expose(), encrypted);
+  cursor inner{plain};
+  secret_bytes out{inner.sized()};
+  wipe(plain.data(), plain.size());
+  return inner.done() ? std::optional{std::move(out)} : std::nullopt;
 }
 
 }  // namespace bc::pki::tpm

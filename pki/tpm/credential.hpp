@@ -2,7 +2,10 @@
 
 #include "base/result.hpp"
 #include "base/secret_bytes.hpp"
+#include "pki/key.hpp"
 #include "pki/tpm/structures.hpp"
+
+#include <optional>
 
 namespace bc::pki::tpm {
 
@@ -26,5 +29,12 @@ struct credential {
                                                       byte_view object_name,
                                                       byte_view secret,
                                                       byte_view random);
+
+/// TPM2_ActivateCredential in software, for a P-256 EK whose private key is at
+/// hand, as of a machine that is made up. nullopt where a TPM would refuse:
+/// what was sealed to another EK, or for another object.
+[[nodiscard]] std::optional<secret_bytes> open_credential(
+    const public_area& ek, const private_key& key, byte_view object_name,
+    const credential& sealed);
 
 }  // namespace bc::pki::tpm

@@ -125,8 +125,9 @@ std::variant<admitted, code> judge(const evidence& e,
     return code::malformed;
   if (ctx.role != certificate_role::node)
     return code::role;
-  challenge_subject about{"tpm", sha256(ctx.csr_der),
-                          tpm_evidence(e.ek_public, k->ak_name)};
+  challenge_subject about{
+      "tpm", sha256(ctx.csr_der),
+      tpm_evidence(e.ek_public, k->ak_name, ctx.claims_sha256)};
   auto expected = recall_secret(ctx.challenge_keys, e.repeated, about, ctx.now);
   if (const auto* fault = std::get_if<code>(&expected))
     return *fault;
@@ -157,7 +158,8 @@ std::variant<challenge_answer, code> answer_challenge(
   auto given = make_challenge(key, nonce, now);
   auto secret = challenge_secret(
       key, given,
-      {"tpm", request.csr_sha256, tpm_evidence(request.ek_public, k->ak_name)});
+      {"tpm", request.csr_sha256,
+       tpm_evidence(request.ek_public, k->ak_name, request.claims_sha256)});
   auto made = make_credential(k->ek, k->ak_name, secret.expose());
   if (!made)
     return code::ek_template;

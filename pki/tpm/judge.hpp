@@ -68,6 +68,7 @@ struct admitted {
 struct judge_context {
   certificate_role role = certificate_role::node;
   byte_view csr_der;  // its form and signature were checked
+  sha256_digest claims_sha256{};
   std::span<const challenge_key> challenge_keys;
   time_point now;
 };
@@ -84,6 +85,7 @@ struct challenge_request {
   bytes ek_public;
   bytes ak_public;
   sha256_digest csr_sha256{};
+  sha256_digest claims_sha256{};
 };
 struct challenge_answer {
   challenge given;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/wire_tpm.hpp"
 #include "pki/tpm/code.hpp"
 #include "pki/tpm/structures.hpp"
 
@@ -9,14 +10,7 @@
 
 namespace bc::pki::tpm {
 
-/// A TPM2_Certify of the node's key by an AK, as it travels: each field is the
-/// bytes of its structure, empty when it was not sent.
-struct key_attestation {
-  bytes ak_public;        // TPMT_PUBLIC
-  bytes node_key_public;  // TPMT_PUBLIC
-  bytes certify_info;     // TPMS_ATTEST
-  bytes signature;        // TPMT_SIGNATURE
-};
+using wire::key_attestation;
 
 /// Every row of ATTESTATION section 2.5 in its order: the node's key is one
 /// that the AK's TPM made and never lets out, and it is the key of this CSR.

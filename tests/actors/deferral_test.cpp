@@ -334,6 +334,8 @@ TEST_CASE_METHOD(deferral_world,
   ledger->ahead = 1;
   CHECK(shortly(defer_now(ledger, b, one_place)) == "UNAVAILABLE");
   ledger->ahead = 0;
+  // Asked anew, whenever they were asked last.
+  b.models = std::make_shared<actors::read_models>();
   REQUIRE(decide("reject", id).status == 200);
   ledger->first = "0";
   CHECK(shortly(defer_now(ledger, b, one_place)) == "deferred");

@@ -154,6 +154,8 @@ std::shared_ptr<actors::join_environment> join_world::environment() {
   env->certificate_lifetime = lifetime;
   env->shared_uuids = shared_uuids;
   env->x509pop = x509pop;
+  env->tpm = tpm;
+  env->discovery = discovery;
   env->refused = [this](actors::refusal_report r) {
     reports.push_back(std::move(r));
   };

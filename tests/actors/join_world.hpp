@@ -138,6 +138,8 @@ class join_world {
   seconds lifetime = pki::max_node_lifetime;
   pki::shared_uuids shared_uuids;
   bool x509pop = false;  // whether it is configured
+  std::optional<actors::tpm_attestor> tpm;
+  std::optional<actors::discovery_attestor> discovery;
   tenant_id root, owner;
   site_id site;
   pool_id pool;

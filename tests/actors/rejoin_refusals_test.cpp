@@ -1,4 +1,5 @@
 #include "pki/certificate.hpp"
+#include "tests/actors/attested_world.hpp"
 #include "tests/actors/rejoin_world.hpp"
 
 // spec: ATTESTATION section 3: each reason in its turn, to whom, with one
@@ -225,11 +226,14 @@ TEST_CASE("rejoin: each refusal in its order, to its tenant, with one answer") {
   }
 }
 
-TEST_CASE("rejoin: every reason of its own stands in the table") {
-#define BC_X(name, attestor, text)                               \
-  CHECK(std::any_of(rows.begin(), rows.end(), [](const row& r) { \
-    return r.reason == refusal_reason::name;                     \
-  }));
+// What an attestation that is there fails by stands in
+// key_attestation_test.cpp.
+TEST_CASE("rejoin: every reason of its own stands in a table") {
+#define BC_X(name, attestor, text)                                \
+  CHECK((is_of_an_attestation(text) ||                            \
+         std::any_of(rows.begin(), rows.end(), [](const row& r) { \
+           return r.reason == refusal_reason::name;               \
+         })));
   BC_X509POP_REFUSAL_REASONS(BC_X)
 #undef BC_X
 }

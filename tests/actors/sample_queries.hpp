@@ -74,6 +74,10 @@ class sample_queries : public projections::queries {
                                                  time_point) override {
     return std::vector<std::int64_t>{};
   }
+  result<std::vector<std::string>> shared_macs(std::string_view,
+                                               time_point) override {
+    return std::vector<std::string>{};
+  }
   result<std::optional<projections::node_row>> get_node(
       std::string_view, std::string_view) override {
     return std::optional<projections::node_row>{};

@@ -52,6 +52,8 @@ void two_processes::start(milliseconds tail) {
     o.keys = w.keys;
     o.root_tenant = w.root;
     o.x509pop = w.x509pop;
+    o.tpm = w.tpm;
+    o.discovery = w.discovery;
     o.tail_every = tail;
     p->server = actors::runtime::start(std::move(o)).value();
   }

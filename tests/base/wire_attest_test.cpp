@@ -43,7 +43,7 @@ TEST_CASE("wire: a request for a challenge round-trips") {
   auto none = sent;
   none.leaf.clear();
   got = wire::decode_challenge_request(swapped(
-      wire::encode(none), "\"evidence\":{", "\"evidence\":{\"tpm\":{}"));
+      wire::encode(none), "\"evidence\":{", "\"evidence\":{\"quote\":{}"));
   REQUIRE(got);
   CHECK(got.value().leaf.empty());
 }

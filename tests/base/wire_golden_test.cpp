@@ -54,12 +54,30 @@ std::vector<sample> samples() {
   out.push_back(
       {"renew-request.json", "renew-request.json", 0, wire::encode(renewal())});
   answer("renewed.json", renewed());
+  out.push_back({"boot-lease-request.json", "boot-lease-request.json", 0,
+                 wire::encode(boot_lease_request())});
+  out.push_back({"boot-lease-body.json", "boot-lease-body.json", 0,
+                 wire::encode(boot_lease_body())});
   out.push_back({"rejoin-request.json", "join-request.json", 0,
                  wire::encode(rejoin_request())});
   out.push_back({"challenge-request.json", "challenge-request.json", 0,
                  wire::encode(challenge_request())});
   out.push_back({"challenge-body.json", "challenge-body.json", 0,
                  wire::encode(challenge_body())});
+  out.push_back({"challenge-request.tpm.json", "challenge-request.json", 0,
+                 wire::encode(tpm_challenge_request())});
+  out.push_back({"challenge-body.tpm.json", "challenge-body.json", 0,
+                 wire::encode(tpm_challenge_body())});
+  out.push_back({"tpm-request.json", "join-request.json", 0,
+                 wire::encode(tpm_request())});
+  out.push_back({"discovery-request.json", "join-request.json", 0,
+                 wire::encode(discovery_request())});
+  out.push_back({"renew-request.attested.json", "renew-request.json", 0,
+                 wire::encode(attested_renewal())});
+  auto attested = rejoin_request();
+  attested.x509pop->attestation = attestation_of_key();
+  out.push_back({"rejoin-request.attested.json", "join-request.json", 0,
+                 wire::encode(attested)});
   answer("challenge.json", challenge());
   answer("refused.json", refused());
   answer("renew-refused.json",
@@ -124,6 +142,17 @@ TEST_CASE("wire: the schemas turn away what they should") {
                    without(request, "USE2200001", std::string(257, 'A'))));
   CHECK(fits("join-request.json",
              without(request, "\"protocol\":1", "\"protocol\":1,\"new\":1")));
+  auto tpm = wire::encode(wire_samples::tpm_request());
+  CHECK_FALSE(fits("join-request.json",
+                   without(tpm, "\"activation\":\"Dg", "\"activation\":\"")));
+  CHECK_FALSE(
+      fits("join-request.json", without(tpm, "\"ekPublic\"", "\"ekPrivate\"")));
+  CHECK_FALSE(fits("challenge-request.json",
+                   without(wire::encode(wire_samples::tpm_challenge_request()),
+                           "\"claimsSha256\"", "\"claims\"")));
+  CHECK_FALSE(fits("renew-request.json",
+                   without(wire::encode(wire_samples::attested_renewal()),
+                           "\"akPublic\":\"", "\"akPublic\":\"!")));
   auto joined = wire::encode(wire_samples::joined());
   CHECK_FALSE(fits("join-answer.json", without(joined, "\"status\":\"joined\"",
                                                "\"status\":\"perhaps\"")));

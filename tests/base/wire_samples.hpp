@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/wire.hpp"
+#include "base/wire_boot_lease.hpp"
 #include "base/wire_renew.hpp"
 
 /// One message of each kind of the daemon protocol, with made-up bytes.
@@ -40,6 +41,15 @@ inline wire::joined_body joined_body() {
 
 inline wire::deferred_body deferred_body() {
   return {"jreq_01k5w000000000000000000000", 30, filled(32, 0xaa)};
+}
+
+inline wire::boot_lease_request boot_lease_request() {
+  return {"node_01k5w000000000000000000000", "site_01k5w000000000000000000000",
+          true};
+}
+
+inline wire::boot_lease_body boot_lease_body() {
+  return {true, 7, 1'764'000'120'000, "node_01k5w000000000000000000000"};
 }
 
 inline void add_time(wire::join_answer& answer) {
@@ -99,6 +109,61 @@ inline wire::join_request rejoin_request() {
                                      filled(16, 0x0a),
                                      1'764'000'120'000,
                                      filled(64, 0x08)};
+  return r;
+}
+
+inline wire::key_attestation attestation_of_key() {
+  return {filled(5, 0x11), filled(6, 0x12), filled(7, 0x13), filled(8, 0x14)};
+}
+
+inline wire::renew_request attested_renewal() {
+  auto r = renewal();
+  r.attestation = attestation_of_key();
+  return r;
+}
+
+inline wire::challenge_request tpm_challenge_request() {
+  wire::challenge_request r{"tpm", filled(32, 0xaa)};
+  r.tpm = {filled(4, 0x10), filled(5, 0x11), filled(32, 0xcc)};
+  return r;
+}
+
+inline wire::challenge_body tpm_challenge_body() {
+  auto b = challenge_body();
+  b.payload = filled(9, 0x0c);
+  b.encrypted_secret = filled(10, 0x0d);
+  b.claims_sha256 = filled(32, 0xcc);
+  return b;
+}
+
+/// A join by a TPM, with all that may be sent.
+inline wire::join_request tpm_request() {
+  auto r = request();
+  r.attestor = "tpm";
+  r.sealed_token.reset();
+  const auto key = attestation_of_key();
+  r.tpm = wire::tpm_evidence{"sha256/AAAA",
+                             filled(16, 0x0a),
+                             1'764'000'120'000,
+                             filled(32, 0x0e),
+                             filled(4, 0x10),
+                             filled(6, 0x15),
+                             {filled(4, 0x16), filled(4, 0x17)},
+                             key.ak_public,
+                             key.node_key_public,
+                             key.certify_info,
+                             key.signature};
+  return r;
+}
+
+/// A ramdisk's, that its site agent vouches for.
+inline wire::join_request discovery_request() {
+  auto r = request();
+  r.attestor = "discovery";
+  r.role = "ramdisk";
+  r.discovery = wire::discovery_evidence{"aGVhZA.cGF5bG9hZA.c2lnbg",
+                                         std::move(r.sealed_token)};
+  r.sealed_token.reset();
   return r;
 }
 

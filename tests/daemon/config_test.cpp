@@ -117,3 +117,81 @@ TEST_CASE("config: gateway addresses") {
     CHECK_THAT(c.error().message, Catch::Contains("gateway_url"));
   }
 }
+
+TEST_CASE("config: a site agent's table") {
+  auto without = load(good()).value().site_agent;
+  CHECK(without.listen == "0.0.0.0:9480");
+  CHECK(without.leases_file == "/var/lib/misc/dnsmasq.leases");
+  auto with = load(good() +
+                   "[site_agent]\nlisten = \"[fd00::2]:81\"\n"
+                   "leases_file = \"/run/leases\"\n")
+                  .value()
+                  .site_agent;
+  CHECK(with.listen == "[fd00::2]:81");
+  CHECK(with.leases_file == "/run/leases");
+  const std::pair<const char*, const char*> rows[] = {
+      {"listen = \"0.0.0.0\"", "site_agent.listen"},
+      {"listen = \"localhost:9480\"", "site_agent.listen"},
+      {"listen = \"10.0.0.2:65536\"", "site_agent.listen"},
+      {"listen = \"fd00::2:81\"", "site_agent.listen"},
+      {"listen = 9480", "site_agent.listen"},
+      {"leases_file = \"leases\"", "site_agent.leases_file"},
+      {"lease_file = \"/run/leases\"", "unknown key site_agent.lease_file"},
+  };
+  for (const auto& [line, named] : rows) {
+    INFO(line);
+    auto read = load(good() + "[site_agent]\n" + line + "\n");
+    REQUIRE_FALSE(read);
+    CHECK(read.error().code == errc::invalid_config);
+    CHECK_THAT(read.error().message, Catch::Contains(named));
+  }
+}
+
+TEST_CASE("config: where a daemon listens") {
+  CHECK(daemon::parse_listen_address("127.0.0.1:0").value().port == "0");
+  CHECK(daemon::parse_listen_address("[::]:9480").value().host == "::");
+  for (const auto* text : {"", ":9480", "127.0.0.1", "127.0.0.1:", "[::1]",
+                           "127.0.0.1:00", "1.2.3:80", "a b:1"})
+    CHECK_FALSE(daemon::parse_listen_address(text));
+}
+
+TEST_CASE("config: [tpm] and [helper]") {
+  auto plain = load(good());
+  REQUIRE(plain);
+  CHECK(plain.value().tpm.enabled == daemon::tpm_settings::use::automatic);
+  CHECK(plain.value().tpm.tcti == "device:/dev/tpmrm0");
+  CHECK_FALSE(plain.value().helper);
+  auto c = load(good() +
+                "[tpm]\nenabled = \"true\"\ntcti = \"swtpm:port=2321\"\n"
+                "owner_auth_file = \"/etc/bcd/owner\"\n"
+                "endorsement_auth_file = \"/etc/bcd/endorsement\"\n"
+                "[helper]\nuser = \"node\"\nsocket = \"/run/x.sock\"\n");
+  REQUIRE(c);
+  CHECK(c.value().tpm.enabled == daemon::tpm_settings::use::always);
+  CHECK(c.value().tpm.tcti == "swtpm:port=2321");
+  CHECK(c.value().tpm.owner_auth_file == "/etc/bcd/owner");
+  CHECK(c.value().tpm.endorsement_auth_file == "/etc/bcd/endorsement");
+  REQUIRE(c.value().helper);
+  CHECK(c.value().helper->user == "node");
+  CHECK(c.value().helper->socket == "/run/x.sock");
+  auto bare = load(good() + "[helper]\n[tpm]\nenabled = \"false\"\n");
+  REQUIRE(bare);
+  CHECK(bare.value().helper->user == "bcd");
+  CHECK(bare.value().helper->socket == "/run/bcd/helper.sock");
+  CHECK(bare.value().tpm.enabled == daemon::tpm_settings::use::never);
+}
+
+TEST_CASE("config: what is wrong in [tpm] and [helper] is named") {
+  check_refused("tpm = \"auto\"\n" + good(), "tpm must be a table");
+  check_refused(good() + "[tpm]\nenabled = \"yes\"\n", "tpm.enabled");
+  check_refused(good() + "[tpm]\nenabled = 1\n", "tpm.enabled");
+  check_refused(good() + "[tpm]\ntcti = \"\"\n", "tpm.tcti");
+  check_refused(good() + "[tpm]\nowner_auth_file = \"x\"\n",
+                "tpm.owner_auth_file must be an absolute path");
+  check_refused(good() + "[tpm]\npassword = \"x\"\n",
+                "unknown key tpm.password");
+  check_refused(good() + "[helper]\nsocket = \"helper.sock\"\n",
+                "helper.socket must be an absolute path");
+  check_refused(good() + "[helper]\ngroup = \"x\"\n",
+                "unknown key helper.group");
+}

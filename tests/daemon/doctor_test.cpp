@@ -4,6 +4,7 @@
 #include "base/http_date.hpp"
 #include "base/json.hpp"
 #include "daemon/join_document.hpp"
+#include "daemon/tpm_doctor.hpp"
 #include "tests/daemon/fake_renewals.hpp"
 
 #include <catch2/catch.hpp>
@@ -29,6 +30,8 @@ struct world {
                   ""};
   std::optional<int> pid = 4'711;
   std::vector<std::pair<std::string, bool>> asked;
+  tpm_look seen;
+  std::string recorded_ek;
 
   world() {
     put_config(0600);
@@ -61,6 +64,10 @@ struct world {
     };
     tools.now = [this] { return time.clocks().wall; };
     tools.daemon = [this](const fs::path&) { return pid; };
+    tools.tpm = [this](const daemon::config&, const std::string& recorded) {
+      recorded_ek = recorded;
+      return seen;
+    };
     return daemon::examine({file, {}}, tools);
   }
   finding look(const std::string& check) {
@@ -90,9 +97,9 @@ TEST_CASE("doctor: a machine that is well") {
     CHECK(f.how == verdict::ok);
   }
   CHECK(checks == std::vector<std::string>{"configuration", "join-key", "files",
-                                           "identity", "certificate", "gateway",
-                                           "clock", "daemon", "session",
-                                           "renewal"});
+                                           "tpm", "identity", "certificate",
+                                           "gateway", "clock", "daemon",
+                                           "session", "renewal"});
   CHECK(w.asked ==
         std::vector<std::pair<std::string, bool>>{{"/healthz", true}});
 }

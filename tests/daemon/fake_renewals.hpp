@@ -41,6 +41,8 @@ class fake_renewals {
 
   fake_gateway gateway;
   bc::seconds lifetime = bc::pki::max_node_lifetime;
+  /// Of the certificates it issues.
+  std::vector<std::string> statements = {};
   bool revoked = false;
   bool reachable = true;
   /// Of the gateway's TLS: an expired client certificate is not let in.
@@ -144,7 +146,7 @@ class fake_renewals {
                                              std::string{fake_gateway::site},
                                              node,
                                              role,
-                                             {},
+                                             statements,
                                              world_.server,
                                              lifetime,
                                              {}};

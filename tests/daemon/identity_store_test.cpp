@@ -77,7 +77,7 @@ TEST_CASE(
   {
     auto store = open(folder);
     CHECK_FALSE(store.load().value());
-    REQUIRE(store.keep(key, who));
+    REQUIRE(store.keep(key.clone(), who));
   }
   ::umask(before);
   CHECK(mode_of(folder / "data") == 0700);
@@ -97,7 +97,7 @@ TEST_CASE("identity: a damaged pair does not count as joined (case 177)") {
   auto key = pki::private_key::generate();
   {
     auto store = open(folder);
-    REQUIRE(store.keep(key, identity_for(key.pub())));
+    REQUIRE(store.keep(key.clone(), identity_for(key.pub())));
   }
   auto json = folder / "data/identity.json", pem = folder / "data/node.key";
   auto whole = read_text(json);
@@ -236,7 +236,7 @@ TEST_CASE(
   auto store = open(folder);
   CHECK_FALSE(store.load());
   auto key = pki::private_key::generate();
-  REQUIRE(store.keep(key, identity_for(key.pub())));
+  REQUIRE(store.keep(key.clone(), identity_for(key.pub())));
   CHECK(read_text(folder / "target") == "untouched");
   CHECK(store.load().value());
 

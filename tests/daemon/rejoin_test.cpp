@@ -116,9 +116,13 @@ TEST_CASE("rejoin: what may come back by its certificate, and until when") {
   };
   issue(pki::certificate_role::site, {"urn:bc:of-a-test:1"});
   CHECK(may_rejoin(me, time.server + hours{2}));
-  // Its new key would have to be in the TPM.
+  CHECK_FALSE(may_rejoin_by_tpm(me));
+  // By it with the TPM's word, and later by the TPM alone.
   issue(pki::certificate_role::node, {"urn:bc:tpm-ak:sha256:aa"});
-  CHECK_FALSE(may_rejoin(me, time.server + hours{2}));
+  CHECK(may_rejoin(me, time.server + hours{2}));
+  CHECK(may_rejoin_by_tpm(me));
+  issue(pki::certificate_role::site, {"urn:bc:tpm-ak:sha256:aa"});
+  CHECK_FALSE(may_rejoin_by_tpm(me));
   issue(pki::certificate_role::ramdisk, {});
   CHECK_FALSE(may_rejoin(me, time.server + hours{2}));
 }

@@ -66,7 +66,7 @@ TEST_CASE("tpm: a machine proves itself by its TPM, and renews by it") {
   config.ek_intermediates = {t->intermediate()};
   config.require_ek_certificate = true;
   auto verdict = pki::tpm::judge(
-      e, config, {pki::certificate_role::node, csr.value(), keys, now});
+      e, config, {pki::certificate_role::node, csr.value(), {}, keys, now});
   REQUIRE(std::holds_alternative<pki::tpm::admitted>(verdict));
   auto statement = std::get<pki::tpm::admitted>(verdict).statement;
 
@@ -146,7 +146,7 @@ TEST_CASE("tpm: every kind of EK opens its challenge") {
     machine_tpm m{connect(*t)};
     auto ek = m.choose_ek(std::string{kind.name}).value();
     auto ak = m.ak_public().value();
-    auto answered = pki::tpm::answer_challenge({ek.public_area, ak, {}},
+    auto answered = pki::tpm::answer_challenge({ek.public_area, ak, {}, {}},
                                                keys[0], nonce, now);
     INFO(kind.name);
     REQUIRE(std::holds_alternative<pki::tpm::challenge_answer>(answered));
@@ -155,7 +155,7 @@ TEST_CASE("tpm: every kind of EK opens its challenge") {
     REQUIRE(opened);
     auto area = *pki::tpm::parse_public(ak);
     auto evidence =
-        pki::tpm::tpm_evidence(ek.public_area, pki::tpm::name_of(area, ak));
+        pki::tpm::tpm_evidence(ek.public_area, pki::tpm::name_of(area, ak), {});
     CHECK(opened.value() == pki::tpm::challenge_secret(keys[0], given.given,
                                                        {"tpm", {}, evidence}));
     auto garbled = given.credential_blob;

@@ -3,6 +3,7 @@
 
 #include "base/json.hpp"
 #include "events/actor.hpp"
+#include "events/boot_lease.hpp"
 #include "events/catalog.hpp"
 #include "events/command.hpp"
 #include "events/event_names.hpp"
@@ -149,6 +150,21 @@ TEST_CASE("audit: a caller is named by tenant and credential too") {
   }
 }
 
+TEST_CASE("audit: who boots a site's machines is the agents' decision") {
+  const auto site = fixed_id<site_id>(4);
+  const auto row = entry_of(
+      of(boot_lease::encode(boot_lease::acquired{
+             site, tenant_a, node_a, 1, std::nullopt, now, now + seconds{120}}),
+         "machine"));
+  CHECK(row.principal == "machine");
+  CHECK(row.action == "site.boot-lease-acquired");
+  CHECK(row.resource == "compute-site/" + site.str());
+  CHECK(entry_of(
+            of(boot_lease::encode(boot_lease::released{site, node_a, 1, now}),
+               "machine"))
+            .action == "site.boot-lease-released");
+}
+
 TEST_CASE("audit: every type is a decision or is known to be none") {
   const std::set<std::string_view> none = {
       name::join_token_redeemed,     name::join_request_opened,
@@ -160,7 +176,7 @@ TEST_CASE("audit: every type is a decision or is known to be none") {
       name::node_acceptance_started, name::node_acceptance_failed,
       name::certificate_expiring,    name::node_inventory_recorded,
       name::command_completed,       name::certificate_renewed,
-      name::renew_refused,
+      name::renew_refused,           name::boot_lease_extended,
   };
   for (const auto& t : event_types()) {
     INFO(t.name);

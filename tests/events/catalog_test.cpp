@@ -2,6 +2,7 @@
 #include "events/catalog.hpp"
 
 #include "base/json.hpp"
+#include "events/boot_lease.hpp"
 #include "events/command.hpp"
 #include "stream_samples.hpp"
 #include "tests/support/golden.hpp"
@@ -129,6 +130,17 @@ std::vector<sample> samples() {
       {"site.deleted",
        site::encode(site::deleted{site_a, now, tenant_a, "ams-2"}),
        stream_of(site_a)},
+      {"site.boot-lease-acquired",
+       boot_lease::encode(boot_lease::acquired{
+           site_a, tenant_a, node_a, 1, std::nullopt, now, now + seconds{120}}),
+       boot_lease_stream(site_a)},
+      {"site.boot-lease-acquired.failover",
+       boot_lease::encode(boot_lease::acquired{
+           site_a, tenant_a, node_b, 2, node_a, now, now + seconds{120}}),
+       boot_lease_stream(site_a)},
+      {"site.boot-lease-released",
+       boot_lease::encode(boot_lease::released{site_a, node_a, 1, now}),
+       boot_lease_stream(site_a)},
       {"pool.updated",
        pool::encode(pool::updated{pool_a,
                                   "gpu-2",
@@ -376,6 +388,8 @@ TEST_CASE("catalog: the refusal schemas know every reason, and no other") {
   std::set<std::string> of_joins, of_renewals, all;
 #define BC_X(name, attestor, text) of_joins.insert(text);
   BC_JOIN_REFUSAL_REASONS(BC_X)
+  BC_TPM_REFUSAL_REASONS(BC_X)
+  BC_DISCOVERY_REFUSAL_REASONS(BC_X)
   BC_X509POP_REFUSAL_REASONS(BC_X)
 #undef BC_X
 #define BC_X(name, attestor, text) \

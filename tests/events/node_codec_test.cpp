@@ -36,6 +36,44 @@ std::string without(std::string text, const std::string& field) {
 
 }  // namespace
 
+// spec: ATTESTATION section 2.6: an EK is one node's until that is deleted.
+TEST_CASE(
+    "node codec: a join's EK and challenge are claims; hardware it left "
+    "is none any more") {
+  using kind = claim_move::kind;
+  sampler random{23};
+  auto j = random.node_joined();
+  j.hardware_key = random.hex();
+  j.hardware_key_trusted = true;
+  j.ek_hash = random.hex();
+  j.proof_sha256 = random.hex();
+  j.left_hardware_key = random.hex();
+  auto back = through(j);
+  CHECK(back.ek_hash == j.ek_hash);
+  CHECK(back.proof_sha256 == j.proof_sha256);
+  CHECK(back.left_hardware_key == j.left_hardware_key);
+  std::vector<std::pair<kind, std::string>> moved;
+  for (const auto& m : node::moves_of(j).claims)
+    if (!m.claim.starts_with("serial:") && !m.claim.starts_with("spki:") &&
+        !m.claim.starts_with("answer:"))
+      moved.emplace_back(m.what, m.claim);
+  CHECK(moved == std::vector<std::pair<kind, std::string>>{
+                     {kind::release, "hw:" + j.left_hardware_key},
+                     {kind::take, "hw:" + j.hardware_key},
+                     {kind::take, "ek:" + j.ek_hash},
+                     {kind::take, "proof:" + j.proof_sha256}});
+  // What the world sees of it.
+  const auto seen = node::encode(j);
+  CHECK(seen.data.find(j.ek_hash) != std::string::npos);
+  CHECK(seen.data.find(j.left_hardware_key) == std::string::npos);
+
+  node::retired r{j.id, "", random.time(), j.hardware_key, j.ek_hash};
+  CHECK(through(r) == r);
+  REQUIRE(node::moves_of(r).claims.size() == 2);
+  CHECK(node::moves_of(r).claims[1].what == kind::release);
+  CHECK(node::moves_of(r).claims[1].claim == "ek:" + j.ek_hash);
+}
+
 TEST_CASE("node codec: all events come back as they were") {
   sampler random{21};
   for (int i = 0; i < 200; ++i) {

@@ -34,7 +34,8 @@ struct sound {
     return judge(renewal());
   }
   [[nodiscard]] events::renewal renewal() {
-    return {node, presented(), client, client_time_ms, own_key, when};
+    return {node,    presented(), client,   client_time_ms,
+            own_key, when,        key_fault};
   }
 
   node::state node;
@@ -43,6 +44,7 @@ struct sound {
   std::int64_t client_time_ms = to_millis(now);
   bool own_key = false;
   time_point when = now;
+  std::optional<refusal_reason> key_fault;
 };
 
 /// Makes the renewal break one rule.
@@ -63,10 +65,9 @@ const breach breaches[] = {
     {refusal_reason::renew_retired,
      [](sound& s) { s.node.current = node::status::retired; }},
     {refusal_reason::renew_key_attestation,
-     [](sound& s) {
-       s.presented().cert.statements = {"urn:bc:other:x",
-                                        "urn:bc:tpm-ak:sha256:aa"};
-     }},
+     [](sound& s) { s.key_fault = refusal_reason::renew_key_attestation; }},
+    {refusal_reason::renew_node_key_name,
+     [](sound& s) { s.key_fault = refusal_reason::renew_node_key_name; }},
     {refusal_reason::renew_csr, [](sound& s) { s.own_key = true; }},
 };
 

@@ -350,6 +350,11 @@ TEST_CASE("stream fold: every kind folds and shows its state") {
       {"join_token:x", join_token::encode(token), true},
       {"join_request:x", join_request::encode(s.request_opened()), true},
       {"node:x", node::encode(s.node_joined()), true},
+      {"boot_lease:x",
+       boot_lease::encode(boot_lease::acquired{s.id<site_id>(), id,
+                                               s.id<node_id>(), 7, std::nullopt,
+                                               s.time(), s.time()}),
+       true},
       {"refusal:x:y:z", refusal::encode(refusal::refused{
                             "join-token", "join:csr", "node", s.hex(), "", 3})},
       {"pki",

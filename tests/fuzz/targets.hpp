@@ -16,6 +16,7 @@
   X(join_answer)           \
   X(renew_request)         \
   X(join_challenge)        \
+  X(boot_lease)            \
   X(session_frame)         \
   X(session_message)       \
   X(csr)                   \
@@ -23,6 +24,7 @@
   X(der)                   \
   X(jwe)                   \
   X(jwk)                   \
+  X(vouch)                 \
   X(pem)                   \
   X(release_manifest)      \
   X(hardware)              \
@@ -30,6 +32,9 @@
   X(join_document)         \
   X(command_journal)       \
   X(command_output)        \
+  X(dhcp_leases)           \
+  X(vouch_exchange)        \
+  X(helper_frame)          \
   X(token)                 \
   X(tpm_public)            \
   X(tpm_attest)            \

@@ -169,7 +169,7 @@ TEST_CASE("routes: what a path is served for is what its handler serves") {
     check(at_api, path, api_methods(path));
   for (const std::string path :
        {"/healthz", "/readyz", "/v1/join", "/v1/renew", "/v1/join-challenge",
-        "/v1", "/metrics", "/", "/api/compute/nodes/list"})
+        "/v1/boot-lease", "/v1", "/metrics", "/", "/api/compute/nodes/list"})
     check(at_daemons, path, daemon_methods(path));
   CHECK(api_methods("/metrics") == "GET, HEAD");
   CHECK(daemon_methods("/v1/session") == "GET");
@@ -295,6 +295,25 @@ TEST_CASE("routes: a client certificate that was verified reaches the joins") {
   ask(handler, "POST", "/v1/join");
   CHECK(joins.calls.at(0).client_certificate == "der");
   CHECK(joins.calls.at(1).client_certificate.empty());
+}
+
+TEST_CASE("routes: a boot lease is asked for with a client certificate alone") {
+  fake_joins joins;
+  auto handler = make_daemon_handler(joins);
+  auto refused = ask(handler, "POST", "/v1/boot-lease", "body");
+  check_error(refused, 403, "ACCESS_DENIED");
+  CHECK(refused.body.find("Boot lease refused") != std::string::npos);
+  CHECK(joins.calls.empty());
+  http_request request;
+  request.method = "POST";
+  request.path = "/v1/boot-lease";
+  request.body = "body";
+  request.client_certificate = "der";
+  handler(request, [](const http_response&) {});
+  REQUIRE(joins.calls.size() == 1);
+  CHECK(joins.calls[0].what == actors::daemon_request::boot_lease);
+  CHECK(joins.calls[0].client_certificate == "der");
+  CHECK(joins.calls[0].body == "body");
 }
 
 TEST_CASE("routes: a join reaches the join port with the request id") {

@@ -2,6 +2,7 @@
 // back at once.
 #include "ops/dev/fleet.hpp"
 
+#include "base/json.hpp"
 #include "daemon/identity_store.hpp"
 #include "gateway/routes.hpp"
 #include "ops/cli/files.hpp"
@@ -34,6 +35,7 @@ constexpr seconds due_at_once{460};
 struct joined_machine {
   daemon::config config;
   std::function<result<pki::hardware_claims>()> hardware;
+  daemon::key_places keys;
 };
 
 // `dev` without its process: a control plane and a gateway that may go away.
@@ -51,9 +53,15 @@ struct world {
     p.root_tenant = root;
     p.source = "better-compute/dev";
     p.certificate_lifetime = lifetime;
+    p.tpm.emplace().enrollment.emplace();
+    p.discovery.emplace();
     p.on_event = [this](const events::envelope& e) {
       std::lock_guard lock{mutex};
       ++events[e.type];
+      if (e.type == "node.joined")
+        ++events["by " + json::reader{json::parse_object(e.data).value()}
+                             .text("attestor")
+                             .value()];
     };
     auto started = serve::control_plane::start(std::move(p));
     REQUIRE(started);
@@ -104,11 +112,14 @@ struct world {
   }
 
   /// That many machines join; they do not live yet.
-  std::map<std::string, joined_machine> join(int machines) {
+  std::map<std::string, joined_machine> join(
+      int machines, std::string_view attestors = "join-token") {
     std::map<std::string, joined_machine> out;
     dev::simulation s;
     s.machines = machines;
+    s.attestors = dev::parse_sim_attestors(attestors);
     s.pool = pool.str();
+    s.site = site.str();
     s.folder = files.machines();
     s.machine = installed();
     s.caller.url = "http://127.0.0.1:" + std::to_string(api->port());
@@ -117,11 +128,19 @@ struct world {
     s.say = [](const std::string&) {};
     s.stopping = std::make_shared<std::atomic<bool>>(false);
     std::mutex among;
-    s.joined = [&](const auto& name, const auto& where, auto hardware) {
+    s.joined = [&](const auto& name, const auto& where, auto hardware,
+                   const auto& places) {
       std::lock_guard lock{among};
-      out[name] = {where, std::move(hardware)};
+      out[name] = {where, std::move(hardware), places};
     };
-    CHECK(dev::run_simulation(std::move(s)) == 0);
+    std::unique_ptr<dev::simulated_site> agent;
+    if (attestors != "join-token") {
+      auto started = dev::start_site(s);
+      INFO((started ? "" : started.error().message));
+      REQUIRE(started);
+      agent = std::move(started).value();
+    }
+    CHECK(dev::run_simulation(s, agent.get()) == 0);
     return out;
   }
   int count(const std::string& type) {
@@ -200,6 +219,31 @@ TEST_CASE("fleet: a hundred machines come back at once") {
 
 TEST_CASE("fleet: five hundred machines come back at once", "[.long]") {
   come_back_at_once(500);
+}
+
+// Issue 6: the TPM's machine renews by its TPM, the ramdisk as a ramdisk.
+TEST_CASE("fleet: machines of every attestor join, renew and live") {
+  world w{due_at_once};
+  auto joined = w.join(4, "mixed");
+  REQUIRE(joined.size() == 4);
+  // The agent of the site is a node by a token too.
+  CHECK(w.count("by join-token") == 3);
+  CHECK(w.count("by tpm") == 1);
+  CHECK(w.count("by discovery") == 1);
+  CHECK(w.count("security.join-request.approved") == 2);
+  CHECK(w.count("site.boot-lease-acquired") == 1);
+  dev::fleet living{[](const std::string&) {}};
+  for (const auto& [name, m] : joined)
+    living.add(name, m.config, m.hardware, m.keys);
+  CHECK(eventually(
+      [&] {
+        const auto now = living.count();
+        return now.connected == 4 && now.renewals >= 4;
+      },
+      seconds{90}));
+  living.stop();
+  CHECK(w.count("security.renew.refused") == 0);
+  CHECK(w.count("security.join.refused") == 0);
 }
 
 TEST_CASE("fleet: a machine without an identity is left out, others live") {

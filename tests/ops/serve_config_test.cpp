@@ -1,6 +1,7 @@
 // spec: DESIGN section 11 (one TOML file, environment and flags over it; an
 // unknown key is an error naming it).
 #include "ops/serve/config.hpp"
+#include "pki/certificate.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
@@ -136,6 +137,84 @@ TEST_CASE("serve: the samples show the defaults", "[ops]") {
   CHECK(gateway_sample.listen.port == gateway_fresh.listen.port);
   CHECK(gateway_sample.connections == gateway_fresh.connections);
   CHECK(gateway_sample.request_burst == gateway_fresh.request_burst);
+}
+
+TEST_CASE("serve: the TPM attestor's section", "[ops]") {
+  CHECK_FALSE(serve_config{}.tpm.enabled);
+  const std::string ek(64, 'a'), pool = "pool_01k5w000000000000000000000",
+                                 site = "site_01k5w000000000000000000000";
+  const auto section = [](const std::string& lines) {
+    return "store = \"sqlite:x\"\n[attestors.tpm]\nenabled = true\n" + lines;
+  };
+  serve_config c;
+  toml_file file{section("allow = {\"" + ek + "\" = \"" + pool +
+                         "\"}\ndeny = [\"" + std::string(64, 'b') +
+                         "\", \"CN=Maker\"]\nenrollment = true\n"
+                         "pending_ttl = \"2h\"\npending_places = 7\n"
+                         "max_lifetime = \"1h\"\n"
+                         "require_certified_key = false\n")};
+  REQUIRE(read(c, file.path()));
+  REQUIRE(serve::check(c));
+  auto got = serve::attestor_of(c.tpm);
+  REQUIRE(got);
+  REQUIRE(got.value());
+  const auto& tpm = *got.value();
+  REQUIRE(tpm.allowed.size() == 1);
+  CHECK(tpm.allowed.at(ek).str() == pool);
+  CHECK(tpm.judge.denied.size() == 2);
+  CHECK(tpm.judge.ek_roots.empty());
+  CHECK_FALSE(tpm.judge.require_certified_key);
+  REQUIRE(tpm.enrollment);
+  CHECK(tpm.enrollment->pending_for == seconds{7200});
+  CHECK(tpm.enrollment->pending_places == 7);
+  CHECK(tpm.max_lifetime == seconds{3600});
+  c.tpm.enabled = false;
+  CHECK_FALSE(serve::attestor_of(c.tpm).value());
+
+  const std::pair<std::string, std::string> wrong[] = {
+      {"allow = {\"AA\" = \"" + pool + "\"}\n", "allow: 'AA'"},
+      {"allow = {\"" + std::string(64, 'A') + "\" = \"" + pool + "\"}\n",
+       "is not the 64 lower-case digits"},
+      {"allow = {\"" + ek + "\" = \"here\"}\n", "'here' is no pool's id"},
+      {"deny = [\"maker\"]\n", "neither an EK's hash nor an issuer's name"},
+      {"ek_roots = [\"x\"]\nadmit_verified = {\"here\" = \"" + pool + "\"}\n",
+       "'here' is no site's id"},
+      {"admit_verified = {\"" + site + "\" = \"" + pool + "\"}\n",
+       "ek_roots is missing"},
+      {"require_ek_cert = true\n", "ek_roots is missing"}};
+  for (const auto& [lines, told] : wrong) {
+    INFO(lines);
+    serve_config bad;
+    toml_file text{section(lines)};
+    REQUIRE(read(bad, text.path()));
+    auto checked = serve::check(bad);
+    REQUIRE_FALSE(checked);
+    CHECK(checked.error().message.find(told) != std::string::npos);
+  }
+  CHECK(problem<serve_config>("[attestors.tpm]\nenrolment = true\n")
+            .find("unknown key attestors.tpm.enrolment") != std::string::npos);
+}
+
+TEST_CASE("serve: the roots of EKs are read, and nothing else is", "[ops]") {
+  const auto ca = pki::make_ca("ek-root", bc::from_millis(1'790'000'000'000));
+  REQUIRE(ca);
+  const auto pem = pki::certificate_pem(ca.value().certificate);
+  toml_file good{pem + pem}, bad{"-----BEGIN CERTIFICATE-----\nAAAA\n"};
+  serve::tpm_settings s;
+  s.enabled = true;
+  s.ek_roots = {good.path()};
+  s.ek_intermediates = {good.path()};
+  auto got = serve::attestor_of(s);
+  REQUIRE(got);
+  CHECK(got.value()->judge.ek_roots ==
+        std::vector<bytes>(2, ca.value().certificate));
+  CHECK(got.value()->judge.ek_intermediates.size() == 2);
+  for (const auto& file : {bad.path(), good.path() + ".gone"}) {
+    s.ek_roots = {file};
+    auto refused = serve::attestor_of(s);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message.find(file) != std::string::npos);
+  }
 }
 
 TEST_CASE("serve: an attestor is on where it is said, and in the sample",

@@ -58,7 +58,7 @@ def flags_of(sample):
 class SystemdTest(unittest.TestCase):
     def test_every_program_has_a_unit(self):
         self.assertEqual([u.name for u in UNITS],
-                         ["bcd-join.service", "bcd.service",
+                         ["bcd-helper.service", "bcd-join.service", "bcd-site.service", "bcd.service",
                           "better-compute-gateway.service",
                           "better-compute-serve.service"])
 
@@ -100,6 +100,27 @@ class SystemdTest(unittest.TestCase):
         # It ends by itself within 10 s.
         self.assertGreater(int(service["TimeoutStopSec"]), 10)
         self.assertEqual(service["CapabilityBoundingSet"], "")
+
+    def test_a_site_agent_runs_as_a_node_does_and_in_its_place(self):
+        node = Unit(ROOT / "ops" / "systemd" / "bcd.service")
+        site = Unit(ROOT / "ops" / "systemd" / "bcd-site.service")
+        self.assertEqual(site["Unit"]["Conflicts"], "bcd.service")
+        ours, theirs = dict(site["Service"]), dict(node["Service"])
+        self.assertEqual(ours.pop("ExecStart"),
+                         theirs.pop("ExecStart").replace("bcd node", "bcd site"))
+        self.assertEqual(ours, theirs)
+
+    def test_the_helper_opens_the_tpm_and_lets_its_user_ask(self):
+        unit = Unit(ROOT / "ops" / "systemd" / "bcd-helper.service")
+        service = unit["Service"]
+        self.assertEqual(service["Type"], "notify")
+        # The device may be of another user's group; nothing else is needed.
+        self.assertEqual(service["CapabilityBoundingSet"], "CAP_DAC_OVERRIDE")
+        # Its user reaches the socket, and judges are the peer's credentials.
+        self.assertEqual(service["RuntimeDirectory"], "bcd")
+        self.assertEqual(service["RuntimeDirectoryMode"], "0755")
+        self.assertEqual(service["RestrictAddressFamilies"], "AF_UNIX")
+        self.assertEqual(unit["Unit"]["Before"], "bcd.service")
 
     def test_a_join_at_boot_starts_the_node(self):
         service = Unit(ROOT / "ops" / "systemd" / "bcd-join.service")["Service"]

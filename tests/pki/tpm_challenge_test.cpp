@@ -146,7 +146,9 @@ TEST_CASE("tpm challenge: good while its key rotates, then unknown") {
 
 TEST_CASE("tpm challenge: evidence is the EK and the AK, apart") {
   bytes ab{1, 2}, a{1}, b{2};
-  CHECK(tpm_evidence(ab, {}) != tpm_evidence(a, b));
-  CHECK(tpm_evidence(a, b) != tpm_evidence(b, a));
-  CHECK(tpm_evidence(a, b) == tpm_evidence(a, b));
+  const auto claims = sha256(ab), others = sha256(a);
+  CHECK(tpm_evidence(ab, {}, claims) != tpm_evidence(a, b, claims));
+  CHECK(tpm_evidence(a, b, claims) != tpm_evidence(b, a, claims));
+  CHECK(tpm_evidence(a, b, claims) != tpm_evidence(a, b, others));
+  CHECK(tpm_evidence(a, b, claims) == tpm_evidence(a, b, claims));
 }

@@ -142,3 +142,33 @@ TEST_CASE("tpm hash: KDFa and HMAC of one block, by hand") {
   CHECK(digest_size(0x7777) == 0);
   CHECK(digest_size(alg::sha512) == 64);
 }
+
+TEST_CASE("tpm credential: opened in software as a TPM opens it") {
+  const auto name = make_ak(key_kind::p256).name();
+  const auto key = pki::private_key::generate();
+  auto area = make_ek(key_kind::p256).area;
+  auto& ecc = std::get<ecc_parameters>(area.parameters);
+  const byte_view point{key.pub().sec1()};
+  ecc.x = to_bytes(point.subspan(1, 32));
+  ecc.y = to_bytes(point.subspan(33, 32));
+  const auto secret = pki::random_bytes(32);
+  const auto made = make_credential(area, name, secret).value();
+  auto opened = open_credential(area, key, name, made);
+  REQUIRE(opened);
+  CHECK(to_bytes(opened->expose()) == secret);
+
+  CHECK_FALSE(
+      open_credential(area, key, make_ak(key_kind::p256, 1).name(), made));
+  CHECK_FALSE(open_credential(area, pki::private_key::generate(), name, made));
+  CHECK_FALSE(
+      open_credential(make_ek(key_kind::rsa_2048).area, key, name, made));
+  for (auto part : {&credential::blob, &credential::encrypted_secret})
+    for (std::size_t at = 0; at < (made.*part).size(); ++at) {
+      auto changed = made;
+      (changed.*part)[at] ^= 1;
+      CHECK_FALSE(open_credential(area, key, name, changed));
+      changed = made;
+      (changed.*part).resize(at);
+      CHECK_FALSE(open_credential(area, key, name, changed));
+    }
+}

@@ -22,11 +22,13 @@ struct recorded {
   judge_config config;
   std::vector<challenge_key> keys;
   bytes csr;
+  pki::sha256_digest claims{};
   time_point now;
   std::string ek_hash, ek_cert, model, statement;
 
   [[nodiscard]] std::variant<admitted, code> judged() const {
-    return judge(e, config, {pki::certificate_role::node, csr, keys, now});
+    return judge(e, config,
+                 {pki::certificate_role::node, csr, claims, keys, now});
   }
 };
 
@@ -61,6 +63,7 @@ recorded read_one(const json::value& v) {
   out.config.ek_intermediates = list_in(in, "ekIntermediates");
   out.keys.push_back({kid, secret_bytes{hex_in(in, "challengeKey")}});
   out.csr = hex_in(in, "csr");
+  std::ranges::copy(hex_in(in, "claimsSha256"), out.claims.begin());
   out.now = from_millis(in.integer("now").value());
   auto expected = in.object("expected").value();
   out.ek_hash = expected.text("ekHash").value();

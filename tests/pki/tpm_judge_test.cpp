@@ -36,6 +36,7 @@ struct machine {
   bytes certificate = make_ek_certificate(ek, root());
   judge_config config;
   certificate_role role = certificate_role::node;
+  sha256_digest claims = sha256(as_bytes("what it claims"));
   time_point now = noon;
 
   machine() { config.ek_roots = {root().certificate}; }
@@ -45,9 +46,9 @@ struct machine {
     evidence out;
     out.ek_public = ek.encoded();
     out.ak_public = node.ak.encoded();
-    auto answered =
-        answer_challenge({out.ek_public, out.ak_public, sha256(node.csr)},
-                         keys()[0], {1, 2, 3}, noon);
+    auto answered = answer_challenge(
+        {out.ek_public, out.ak_public, sha256(node.csr), claims}, keys()[0],
+        {1, 2, 3}, noon);
     if (const auto* given = std::get_if<challenge_answer>(&answered)) {
       out.repeated = given->given;
       out.activation = activate(ek, node.ak.name(), given->credential_blob,
@@ -65,7 +66,7 @@ struct machine {
   }
 
   std::variant<admitted, code> judged(const evidence& e) const {
-    return judge(e, config, {role, node.csr, keys(), now});
+    return judge(e, config, {role, node.csr, claims, keys(), now});
   }
   std::variant<admitted, code> judged() const { return judged(prove()); }
 };
@@ -337,21 +338,37 @@ TEST_CASE("tpm relay: what a gateway can swap, it cannot use") {
     // The machine refuses such an answer; suppose it did not.
     auto e = honest;
     auto csr = build_csr(private_key::generate());
-    auto given = std::get<challenge_answer>(answer_challenge(
-        {e.ek_public, e.ak_public, sha256(csr)}, keys()[0], {}, noon));
+    auto given = std::get<challenge_answer>(
+        answer_challenge({e.ek_public, e.ak_public, sha256(csr), m.claims},
+                         keys()[0], {}, noon));
     e.repeated = given.given;
     e.activation = *activate(m.ek, m.node.ak.name(), given.credential_blob,
                              given.encrypted_secret);
     CHECK(code_of(judge(e, m.config,
-                        {certificate_role::node, csr, keys(), noon})) ==
-          code::node_key_binding);
+                        {certificate_role::node, csr, m.claims, keys(),
+                         noon})) == code::node_key_binding);
     // Without the certification nothing is left to attest.
     e.node_key_public.clear();
     e.certify_info.clear();
     e.certify_signature.clear();
     CHECK(code_of(judge(e, m.config,
-                        {certificate_role::node, csr, keys(), noon})) ==
-          code::node_key_missing);
+                        {certificate_role::node, csr, m.claims, keys(),
+                         noon})) == code::node_key_missing);
+  }
+  SECTION("other claims in leg 4") {
+    m.claims = sha256(as_bytes("another serial"));
+    CHECK(code_of(m.judged(honest)) == code::activation);
+  }
+  SECTION("other claims in leg 1") {
+    // As with a CSR: the machine refuses such an answer.
+    auto e = honest;
+    auto given = std::get<challenge_answer>(answer_challenge(
+        {e.ek_public, e.ak_public, sha256(m.node.csr), sha256({})}, keys()[0],
+        {}, noon));
+    e.repeated = given.given;
+    e.activation = *activate(m.ek, m.node.ak.name(), given.credential_blob,
+                             given.encrypted_secret);
+    CHECK(code_of(m.judged(e)) == code::activation);
   }
   SECTION("another machine's EK") {
     auto e = honest;
@@ -410,23 +427,25 @@ TEST_CASE("tpm judge: answered by one process, judged by another") {
   machine m;
   auto e = m.prove();
   CHECK(code_of(judge(e, m.config,
-                      {certificate_role::node, m.node.csr, there, noon})) ==
-        code::challenge_unknown);
+                      {certificate_role::node, m.node.csr, m.claims, there,
+                       noon})) == code::challenge_unknown);
   auto given = std::get<challenge_answer>(
-      answer_challenge({e.ek_public, e.ak_public, sha256(m.node.csr)},
+      answer_challenge({e.ek_public, e.ak_public, sha256(m.node.csr), m.claims},
                        challenge_keys(bundle)[0], {}, noon));
   e.repeated = given.given;
   e.activation = *activate(m.ek, m.node.ak.name(), given.credential_blob,
                            given.encrypted_secret);
   CHECK_FALSE(code_of(
-      judge(e, m.config, {certificate_role::node, m.node.csr, there, noon})));
+      judge(e, m.config,
+            {certificate_role::node, m.node.csr, m.claims, there, noon})));
 }
 
 TEST_CASE("tpm challenge: only an EK that a credential can be made for") {
   auto ek = make_ek(key_kind::p256), ak = make_ak(key_kind::p256);
   auto asked = [](bytes ek_public, bytes ak_public) {
-    auto out = answer_challenge(
-        {std::move(ek_public), std::move(ak_public), {}}, keys()[0], {}, noon);
+    auto out =
+        answer_challenge({std::move(ek_public), std::move(ak_public), {}, {}},
+                         keys()[0], {}, noon);
     const auto* fault = std::get_if<code>(&out);
     return fault == nullptr ? std::nullopt : std::optional{*fault};
   };

@@ -129,7 +129,8 @@ std::vector<std::string> arguments_of(std::string_view query) {
     return {"'pool_000001'", "''", "201"};
   if (query == projections::query::requests_by_state)
     return {"'pool_000001'", "''", "201", "'pending'", "15000", "9000000"};
-  if (query == projections::query::taken_places)
+  if (query == projections::query::taken_places ||
+      query == projections::query::waiting_macs)
     return {"'site_000004'", "15000"};
   if (query == projections::query::commands_of_node)
     return {"'ten_000001'", "'node_000007'", "'~'", "201"};

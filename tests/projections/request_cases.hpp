@@ -221,6 +221,47 @@ TEST_CASE("queries: a join request that lapsed as it was refreshed waits") {
   CHECK(taken.value() == std::vector<std::int64_t>{*o.place});
 }
 
+TEST_CASE("queries: MACs that several pending join requests have") {
+  read_model_store f;
+  waiting_room w{f};
+  std::int64_t next_place = 0;
+  auto wait = [&](const site_id& where, const std::string& mac) {
+    auto o = f.random.request_opened();
+    o.tenant = w.tenant;
+    o.site = where;
+    o.pool.reset();
+    o.seen.tpm.reset();
+    o.seen.vouch =
+        jr::vouched{mac, "10.0.0.1", f.random.id<node_id>(), 1, std::nullopt};
+    o.attestor = "discovery";
+    o.place = next_place++;
+    o.at = f.time.now();
+    o.expires_at = o.at + seconds{600};
+    f.append({f.on(events::stream_of(o.id), w.tenant, {jr::encode(o)})});
+    return o;
+  };
+  auto shared = [&] {
+    auto found = f.queries()->shared_macs(w.site.str(), f.time.now());
+    REQUIRE(found);
+    std::ranges::sort(found.value());
+    return std::move(found).value();
+  };
+  using macs = std::vector<std::string>;
+  auto a = wait(w.site, "a");
+  wait(w.site, "b");
+  wait(f.add_site(w.tenant), "a");
+  CHECK(shared().empty());
+  wait(w.site, "a");
+  wait(w.site, "a");
+  CHECK(shared() == macs{"a"});
+  wait(w.site, "b");
+  CHECK(shared() == macs{"a", "b"});
+  f.decide_on_request(a, w.approval(w.pool));
+  CHECK(shared() == macs{"a", "b"});
+  f.time.advance(seconds{600});
+  CHECK(shared().empty());
+}
+
 TEST_CASE("queries: the places that pending join requests take") {
   read_model_store f;
   waiting_room w{f};

@@ -54,6 +54,13 @@ void sync_ledger::command(
   done(fold<events::command::state>(id, events::command::decode));
 }
 
+void sync_ledger::boot_lease(
+    const site_id& of,
+    actors::reply_to<actors::shared_state<events::boot_lease::state>> done) {
+  done(fold_stream<events::boot_lease::state>(events::boot_lease_stream(of),
+                                              events::boot_lease::decode));
+}
+
 void sync_ledger::append(events::batch b,
                          actors::reply_to<events::append_outcome> done) {
   auto group = journal_.append(std::span<const events::batch>{&b, 1});

@@ -48,6 +48,11 @@ class sync_ledger : public actors::ledger {
                actors::reply_to<actors::shared_state<events::command::state>>
                    done) override;
 
+  void boot_lease(
+      const site_id& of,
+      actors::reply_to<actors::shared_state<events::boot_lease::state>> done)
+      override;
+
   void append(events::batch b,
               actors::reply_to<events::append_outcome> done) override;
 
@@ -75,8 +80,13 @@ class sync_ledger : public actors::ledger {
  private:
   template <class State, class Id, class Decode>
   result<actors::shared_state<State>> fold(const Id& id, Decode decode) {
+    return fold_stream<State>(events::stream_of(id), decode);
+  }
+
+  template <class State, class Decode>
+  result<actors::shared_state<State>> fold_stream(
+      const events::stream_id& stream, Decode decode) {
     constexpr std::size_t page = 512;
-    const auto stream = events::stream_of(id);
     State state;
     while (true) {
       BC_TRY(read, journal_.read_stream(stream, state.version, page));

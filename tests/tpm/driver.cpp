@@ -51,6 +51,15 @@ std::array<std::uint8_t, 16> nonce_of(const reader& in) {
   return out;
 }
 
+pki::sha256_digest claims_of(const reader& in) {
+  pki::sha256_digest out{};
+  auto given = hex_of(in, "claimsSha256");
+  if (given.size() != out.size())
+    stop("claimsSha256 is 32 bytes");
+  std::copy(given.begin(), given.end(), out.begin());
+  return out;
+}
+
 challenge_key key_of(const reader& in) {
   return {in.text("kid").value(), secret_bytes{hex_of(in, "challengeKey")}};
 }
@@ -85,7 +94,7 @@ void describe(const reader& in, writer& out) {
 
 void answer(const reader& in, writer& out) {
   challenge_request asked{hex_of(in, "ekPublic"), hex_of(in, "akPublic"),
-                          pki::sha256(hex_of(in, "csr"))};
+                          pki::sha256(hex_of(in, "csr")), claims_of(in)};
   auto made = answer_challenge(asked, key_of(in), nonce_of(in),
                                from_millis(in.integer("now").value()));
   if (const auto* fault = std::get_if<code>(&made))
@@ -117,7 +126,7 @@ void judge_evidence(const reader& in, writer& out) {
   keys.push_back(key_of(in));
   auto csr = hex_of(in, "csr");
   auto verdict = judge(e, config,
-                       {pki::certificate_role::node, csr, keys,
+                       {pki::certificate_role::node, csr, claims_of(in), keys,
                         from_millis(in.integer("now").value())});
   if (const auto* fault = std::get_if<code>(&verdict))
     return put_code(out, *fault);

@@ -33,6 +33,8 @@ KINDS = ("rsa2048", "p256", "p384", "rsa3072")
 AK_UNIQUE = hashlib.sha256(b"bcd/ak/v1").digest()
 # After the certificates of the TPMs that are made here begin.
 NOW = int(time.time() * 1000) + 3_600_000
+# The digest of what a join claims beside its keys.
+CLAIMS = hashlib.sha256(b"claims").digest()
 DRIVER = None
 
 
@@ -64,7 +66,7 @@ def secret_of(given, ek_public, ak_public, csr):
     name = struct.pack(">H", SHA256) + hashlib.sha256(ak_public).digest()
     evidence = hashlib.sha256(b"".join(
         struct.pack(">Q", len(part)) + part
-        for part in (ek_public, name))).digest()
+        for part in (ek_public, name, CLAIMS))).digest()
     info = (b"bc/join-challenge/v1" + b"tpm" +
             struct.pack(">Q", given["expiresAt"]) +
             hashlib.sha256(csr).digest() + evidence)
@@ -137,7 +139,8 @@ class Machine:
         """Both legs; what `judge` takes."""
         shared = {"kid": "sha256/test", "challengeKey": bytes(range(32)),
                   "nonce": bytes(range(16)), "now": NOW, "csr": self.csr,
-                  "ekPublic": self.ek_public, "akPublic": self.ak_public}
+                  "claimsSha256": CLAIMS, "ekPublic": self.ek_public,
+                  "akPublic": self.ak_public}
         given = drive("challenge", **shared)
         assert "code" not in given, given
         info, signature = self.certify()
@@ -236,7 +239,8 @@ class Test(unittest.TestCase):
                 area = self.tpm.read_public(handle)
                 given = drive("challenge", kid="k", challengeKey=bytes(32),
                               nonce=bytes(16), now=NOW, csr=b"csr",
-                              ekPublic=area, akPublic=ak_public)
+                              claimsSha256=CLAIMS, ekPublic=area,
+                              akPublic=ak_public)
                 self.tpm.close()
                 f = self.folder / "their"
                 (f.with_suffix(".in")).write_bytes(
@@ -282,7 +286,8 @@ class Test(unittest.TestCase):
                     bytes(range(32)))
                 ours = drive("challenge", kid="k", challengeKey=bytes(32),
                              nonce=bytes(16), now=NOW, csr=b"csr",
-                             ekPublic=area, akPublic=ak_public)
+                             claimsSha256=CLAIMS, ekPublic=area,
+                             akPublic=ak_public)
                 self.assertEqual(len(ours["blob"]), 2 * len(blob))
                 self.assertEqual(len(ours["encryptedSecret"]),
                                  2 * len(encrypted))
@@ -339,8 +344,8 @@ class Test(unittest.TestCase):
         m = Machine(self.tpm)
         evidence = m.prove()
         given = drive("challenge", **{k: evidence[k] for k in (
-            "kid", "challengeKey", "nonce", "now", "csr", "ekPublic",
-            "akPublic")})
+            "kid", "challengeKey", "nonce", "now", "csr",
+            "claimsSha256", "ekPublic", "akPublic")})
         real = m.ak
         self.tpm.flush(real)
         m.ak = self.tpm.load_external(b"", m.ak_public)
@@ -355,7 +360,8 @@ class Test(unittest.TestCase):
         m = Machine(self.tpm)
         given = drive("challenge", kid="k", challengeKey=bytes(32),
                       nonce=bytes(16), now=NOW, csr=m.csr,
-                      ekPublic=m.ek_public, akPublic=m.ak_public)
+                      claimsSha256=CLAIMS, ekPublic=m.ek_public,
+                      akPublic=m.ak_public)
         self.tpm.flush(m.ak)
         m.ak, _ = self.tpm.create_primary(
             OWNER, raw_tpm.ak_template(unique=b"another"))

@@ -1,0 +1,81 @@
+#include "daemon/helper_socket.hpp"
+
+#include "daemon/helper_frames.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/time.h>
+#include <unistd.h>
+
+namespace bc::daemon {
+
+namespace {
+
+bool receive_all(const helper_socket& s, bytes& into) {
+  std::size_t at = 0;
+  while (at < into.size()) {
+    auto got = ::recv(s.fd(), into.data() + at, into.size() - at, 0);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return false;
+    at += static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+}  // namespace
+
+helper_socket::~helper_socket() {
+  if (fd_ >= 0)
+    ::close(fd_);
+}
+
+helper_socket make_helper_socket() {
+  return helper_socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+}
+
+std::optional<sockaddr_un> helper_address(const std::filesystem::path& path) {
+  sockaddr_un out{};
+  out.sun_family = AF_UNIX;
+  const auto& text = path.native();
+  if (text.empty() || text.size() >= sizeof out.sun_path)
+    return std::nullopt;
+  std::memcpy(out.sun_path, text.data(), text.size());
+  return out;
+}
+
+void limit(const helper_socket& s, milliseconds most) {
+  timeval time{};
+  time.tv_sec = most.count() / 1'000;
+  time.tv_usec = most.count() % 1'000 * 1'000;
+  ::setsockopt(s.fd(), SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+  ::setsockopt(s.fd(), SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+}
+
+bool send_all(const helper_socket& s, byte_view what) {
+  while (!what.empty()) {
+    auto put = ::send(s.fd(), what.data(), what.size(), MSG_NOSIGNAL);
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put <= 0)
+      return false;
+    what = what.subspan(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+std::optional<bytes> receive_frame(const helper_socket& s) {
+  bytes four(helper_length_size);
+  if (!receive_all(s, four))
+    return std::nullopt;
+  auto length = helper_frame_length(four);
+  if (!length)
+    return std::nullopt;
+  bytes out(*length);
+  if (!receive_all(s, out))
+    return std::nullopt;
+  return out;
+}
+
+}  // namespace bc::daemon
