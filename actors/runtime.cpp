@@ -217,6 +217,8 @@ class caf_runtime final : public runtime, daemon_port, api_port {
     renewing->keys = o.keys;
     renewing->root_tenant = o.root_tenant;
     renewing->certificate_lifetime = o.certificate_lifetime;
+    if (o.tpm)
+      renewing->tpm_lifetime = o.tpm->max_lifetime;
     // The index explains joins alone.
     renewing->refused = [to = cast_.refusals,
                          counts = measured_](refusal_report r) {

@@ -50,9 +50,9 @@ struct doctor_tools {
 [[nodiscard]] doctor_tools real_tools();
 
 /// The checks, in this order: configuration, join-key, files, tpm, tpm-ek,
-/// tpm-ak, identity, certificate, gateway, clock, daemon, session, renewal; of
-/// a site agent also boot-lease and dhcp-leases (site_doctor.hpp). Those that
-/// cannot be made because of one before them are left out.
+/// tpm-ak, tpm-helper, identity, certificate, gateway, clock, daemon, session,
+/// renewal; of a site agent also boot-lease and dhcp-leases (site_doctor.hpp).
+/// Those that cannot be made because of one before them are left out.
 [[nodiscard]] std::vector<finding> examine(const patient& p,
                                            const doctor_tools& tools);
 

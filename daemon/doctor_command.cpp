@@ -12,11 +12,10 @@ namespace {
 
 constexpr const char* doctor_help =
     "Looks at this machine beside a running daemon and changes nothing:\n"
-    "configuration, join-key, files, tpm, tpm-ek, tpm-ak, identity, "
-    "certificate,\n"
-    "gateway, clock, daemon, session, renewal, and of a site agent boot-lease "
-    "and "
-    "dhcp-leases.\n"
+    "configuration, join-key, files, tpm, tpm-ek, tpm-ak, tpm-helper,\n"
+    "identity, certificate, gateway, clock, daemon, session, renewal, and of a "
+    "site\n"
+    "agent boot-lease and dhcp-leases.\n"
     "Run it as root.\n"
     "\n"
     "Exit codes: 0 nothing failed (warnings may be there), 1 a check failed,\n"

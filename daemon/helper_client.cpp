@@ -70,8 +70,9 @@ class client final : public tpm::key_keeper {
     if (::connect(line.fd(), reinterpret_cast<const sockaddr*>(&*to),
                   sizeof *to) != 0)
       return silent(std::strerror(errno));
-    auto content =
-        send_all(line, encode(request)) ? receive_frame(line) : std::nullopt;
+    auto content = send_all(line, encode(request))
+                       ? receive_frame(line, longest_answer)
+                       : std::nullopt;
     if (!content)
       return silent("it ended the connection");
     auto reply = decode_helper_reply(*content);

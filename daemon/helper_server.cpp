@@ -127,7 +127,7 @@ class server {
     if (!may_ask(peer))
       return tell("a process of another user asked, and was turned away");
     limit(peer, options_.patience);
-    auto content = receive_frame(peer);
+    auto content = receive_frame(peer, options_.patience);
     if (!content)
       return;
     auto request = decode_helper_request(*content);

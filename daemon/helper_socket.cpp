@@ -3,7 +3,9 @@
 #include "daemon/helper_frames.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <poll.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -11,11 +13,29 @@ namespace bc::daemon {
 
 namespace {
 
-bool receive_all(const helper_socket& s, bytes& into) {
+using steady = std::chrono::steady_clock;
+
+bool is_readable(const helper_socket& s, steady::time_point until) {
+  for (;;) {
+    const auto left =
+        std::chrono::ceil<milliseconds>(until - steady::now()).count();
+    if (left <= 0)
+      return false;
+    pollfd one{s.fd(), POLLIN, 0};
+    const auto got = ::poll(&one, 1, static_cast<int>(left));
+    if (got >= 0 || errno != EINTR)
+      return got > 0;
+  }
+}
+
+bool receive_all(const helper_socket& s, bytes& into,
+                 steady::time_point until) {
   std::size_t at = 0;
   while (at < into.size()) {
-    auto got = ::recv(s.fd(), into.data() + at, into.size() - at, 0);
-    if (got < 0 && errno == EINTR)
+    if (!is_readable(s, until))
+      return false;
+    auto got = ::recv(s.fd(), into.data() + at, into.size() - at, MSG_DONTWAIT);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
       continue;
     if (got <= 0)
       return false;
@@ -49,7 +69,6 @@ void limit(const helper_socket& s, milliseconds most) {
   timeval time{};
   time.tv_sec = most.count() / 1'000;
   time.tv_usec = most.count() % 1'000 * 1'000;
-  ::setsockopt(s.fd(), SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
   ::setsockopt(s.fd(), SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
 }
 
@@ -65,15 +84,16 @@ bool send_all(const helper_socket& s, byte_view what) {
   return true;
 }
 
-std::optional<bytes> receive_frame(const helper_socket& s) {
+std::optional<bytes> receive_frame(const helper_socket& s, milliseconds most) {
+  const auto until = steady::now() + most;
   bytes four(helper_length_size);
-  if (!receive_all(s, four))
+  if (!receive_all(s, four, until))
     return std::nullopt;
   auto length = helper_frame_length(four);
   if (!length)
     return std::nullopt;
   bytes out(*length);
-  if (!receive_all(s, out))
+  if (!receive_all(s, out, until))
     return std::nullopt;
   return out;
 }

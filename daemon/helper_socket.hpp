@@ -31,12 +31,13 @@ class helper_socket {
 /// nullopt for a path that does not fit.
 [[nodiscard]] std::optional<sockaddr_un> helper_address(
     const std::filesystem::path& path);
-/// No send or receive waits for longer.
+/// No send waits for longer.
 void limit(const helper_socket& s, milliseconds most);
 
 [[nodiscard]] bool send_all(const helper_socket& s, byte_view what);
-/// The content of one frame; nullopt when the peer ends, is late or says more
-/// than the bound.
-[[nodiscard]] std::optional<bytes> receive_frame(const helper_socket& s);
+/// The content of one frame; nullopt when the peer ends, says more than the
+/// bound, or has not sent all of it after this time.
+[[nodiscard]] std::optional<bytes> receive_frame(const helper_socket& s,
+                                                 milliseconds most);
 
 }  // namespace bc::daemon

@@ -5,6 +5,7 @@
 #include "base/json.hpp"
 #include "pki/certificate.hpp"
 #include "pki/csr.hpp"
+#include "pki/digest.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,6 +24,7 @@ const std::string next_key_name = "node.key.next";
 const std::string status_name = "status.json";
 const std::string pending_key_name = "node.key.pending";
 const std::string pending_csr_name = "csr.pending";
+const std::string pending_ek_name = "ek.pending";
 constexpr int most_resets_a_second = 1000;
 // In the order in which a reset renames them. The identity is last: of a reset
 // that was cut short, another one finds the rest.
@@ -40,6 +42,20 @@ std::optional<node_key> key_in(const std::optional<secret_bytes>& file,
   if (!key)
     return std::nullopt;
   return std::move(key).value();
+}
+
+// A key of a TPM that was cleared since is of no use; of one that does not
+// answer nobody can tell, and the certificate might come for a key that is
+// gone.
+result<bool> signs(const node_key& key) {
+  if (key.blobs() == nullptr)
+    return true;
+  auto made = key.sign(pki::sha256({}));
+  if (!made && made.error().code != errc::invalid_state)
+    return fail(made.error().code,
+                "the TPM, which has the key of an unfinished join: " +
+                    made.error().message + "; nothing was sent");
+  return static_cast<bool>(made);
 }
 
 bool certifies(const identity& who, const pki::public_key& key) {
@@ -139,6 +155,15 @@ std::optional<std::string> read_status(const std::filesystem::path& data_dir) {
   if (!file || !file.value())
     return std::nullopt;
   return std::string{file.value()->expose_text()};
+}
+
+std::string pending_ek(const std::filesystem::path& data_dir) {
+  auto dir = private_dir::look(data_dir);
+  if (!dir)
+    return {};
+  auto file = dir.value().read(pending_ek_name);
+  return file && file.value() ? std::string{file.value()->expose_text()}
+                              : std::string{};
 }
 
 identity identity_of(const config& c, const wire::joined_body& b,
@@ -276,7 +301,9 @@ result<pending_request> identity_store::pending(const key_maker& make,
   const bool counts = old_key && (!only_in_tpm || old_key->blobs() != nullptr);
   if (counts && csr_file) {
     auto csr = pki::parse_csr(csr_file->expose());
-    if (csr && csr.value().key == old_key->pub())
+    const bool fits = csr && csr.value().key == old_key->pub();
+    BC_TRY(is_of_use, signs(*old_key));
+    if (fits && is_of_use)
       return pending_request{std::move(*old_key), to_bytes(csr_file->expose()),
                              true};
   }
@@ -291,6 +318,12 @@ result<pending_request> identity_store::pending(const key_maker& make,
 void identity_store::forget_pending() const noexcept {
   dir_.remove(pending_csr_name);
   dir_.remove(pending_key_name);
+  dir_.remove(pending_ek_name);
+}
+
+void identity_store::note_pending_ek(const std::string& kind) const {
+  // For the next run's choice alone, which may be made anew.
+  (void)dir_.write(pending_ek_name, as_bytes(kind));
 }
 
 void identity_store::forget_pending_of(const identity& who) const noexcept {

@@ -91,11 +91,14 @@ class identity_store {
   /// presents the same CSR and so gets the stored answer (CASES 14). A new key
   /// is what `make` gives, by itself one of a file; its faults are the answer.
   /// An earlier key that is not in the TPM counts for nothing when
-  /// `only_in_tpm`.
+  /// `only_in_tpm`; one in the TPM is tried: one that the TPM does not load any
+  /// more counts for nothing, and UNAVAILABLE while the TPM does not answer.
   using key_maker = std::function<result<node_key>()>;
   [[nodiscard]] result<pending_request> pending(const key_maker& make = {},
                                                 bool only_in_tpm = false) const;
   void forget_pending() const noexcept;
+  /// The EK kind that goes with them, for a run that goes on with them.
+  void note_pending_ek(const std::string& kind) const;
   /// Forgets it when this identity came of it; one that waits for the answer to
   /// another attempt (daemon/rejoin.hpp) stays.
   void forget_pending_of(const identity& who) const noexcept;
@@ -143,6 +146,8 @@ class identity_store {
 [[nodiscard]] result<identity_look> look_at_identity(
     const std::filesystem::path& data_dir,
     std::shared_ptr<tpm::key_keeper> keeper = nullptr);
+/// What note_pending_ek() noted for a request that waits; empty: nothing.
+[[nodiscard]] std::string pending_ek(const std::filesystem::path& data_dir);
 /// What write_status() wrote last; nullopt: nothing.
 [[nodiscard]] std::optional<std::string> read_status(
     const std::filesystem::path& data_dir);

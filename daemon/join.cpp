@@ -34,51 +34,27 @@ std::optional<join_outcome> joined_beside(const config& c) {
 }
 
 // Before anything of an old identity is set aside.
-result<void> tpm_answers(const join_options& options, bool in_tpm) {
-  if (!in_tpm)
+result<void> tpm_answers(const join_options& options) {
+  if (!options.evidence || !options.evidence->is_ready)
     return ok();
-  const auto& keeper = options.keys.keeper();
-  auto ak =
-      keeper ? keeper->ak_public() : fail(errc::unavailable, "there is none");
-  if (ak)
+  auto ready = options.evidence->is_ready();
+  if (ready)
     return ok();
-  return fail(ak.error().code,
-              "the TPM: " + ak.error().message +
-                  "; nothing was sent (bcd doctor tells more)");
+  return fail(
+      ready.error().code,
+      ready.error().message + "; nothing was sent (bcd doctor tells more)");
 }
 
-// A key of an earlier run whose TPM was cleared since is of no use.
-result<pending_request> request_of(const identity_store& store,
-                                   const machine_keys& keys, bool in_tpm) {
-  auto make = [&] { return in_tpm ? keys.make_in_tpm() : keys.make(); };
-  BC_TRY(found, store.pending(make, in_tpm));
-  if (!found.from_earlier_run || found.key.blobs() == nullptr)
-    return std::move(found);
-  auto signs = found.key.sign(pki::sha256({}));
-  if (signs || signs.error().code != errc::invalid_state)
-    return std::move(found);
-  store.forget_pending();
-  return store.pending(make, in_tpm);
-}
-
-}  // namespace
-
-join_outcome run_join(const config& c, hardware_source& hardware,
-                      const token_source& token, const join_options& options) {
-  if (auto checked = check(c); !checked)
-    return ended(join_exit::usage, checked.error().message);
-  auto store = identity_store::open(c.data_dir, options.keys.keeper());
-  if (!store && store.error().code == errc::conflict && !options.reset)
-    if (auto known = joined_beside(c))
-      return *known;
-  if (!store)
-    return ended(join_exit::local, store.error().message);
+// The join, with the folder in hand.
+join_outcome join_in(const identity_store& store, const config& c,
+                     hardware_source& hardware, const token_source& token,
+                     const join_options& options) {
   if (!options.reset) {
-    auto known = store.value().load();
+    auto known = store.load();
     if (!known)
       return ended(join_exit::local, known.error().message);
     if (known.value()) {
-      store.value().forget_pending_of(*known.value());
+      store.forget_pending_of(*known.value());
       return joined_as(*known.value(), true);
     }
   }
@@ -96,25 +72,46 @@ join_outcome run_join(const config& c, hardware_source& hardware,
   if (!claims)
     return ended(join_exit::local, claims.error().message);
   const bool in_tpm = options.evidence && options.evidence->key_in_tpm;
-  if (auto fits = tpm_answers(options, in_tpm); !fits)
+  if (auto fits = tpm_answers(options); !fits)
     return ended(join_exit::local, fits.error().message);
   std::string suffix;
   if (options.reset) {
-    auto moved = store.value().set_aside(machine_time(options));
+    auto moved = store.set_aside(machine_time(options));
     if (!moved)
       return ended(join_exit::local,
                    moved.error().message + "; nothing was sent");
     suffix = moved.value();
   }
-  auto request = request_of(store.value(), options.keys, in_tpm);
+  const auto& keys = options.keys;
+  auto request = store.pending(
+      [&] { return in_tpm ? keys.make_in_tpm() : keys.make(); }, in_tpm);
   if (request && options.evidence && options.evidence->begins)
     options.evidence->begins(request.value());
+  if (request && options.evidence && options.evidence->ek_kind)
+    store.note_pending_ek(options.evidence->ek_kind());
   if (!request)
     return with_old_files(ended(join_exit::local, request.error().message), c,
                           suffix);
-  auto outcome = attempt_join(c, options, store.value(), claims.value(),
-                              sealing, request.value());
+  auto outcome =
+      attempt_join(c, options, store, claims.value(), sealing, request.value());
   return with_old_files(std::move(outcome), c, suffix);
+}
+
+}  // namespace
+
+join_outcome run_join(const config& c, hardware_source& hardware,
+                      const token_source& token, const join_options& options) {
+  if (auto checked = check(c); !checked)
+    return ended(join_exit::usage, checked.error().message);
+  auto store = identity_store::open(c.data_dir, options.keys.keeper());
+  if (!store && store.error().code == errc::conflict && !options.reset)
+    if (auto known = joined_beside(c))
+      return *known;
+  if (!store)
+    return ended(join_exit::local, store.error().message);
+  auto outcome = join_in(store.value(), c, hardware, token, options);
+  outcome.held_folder = true;
+  return outcome;
 }
 
 join_outcome run_join(const config& c, hardware_source& hardware,

@@ -21,7 +21,7 @@ enum class join_exit {
   joined = 0,         // or joined already
   refused = 1,        // or waiting for a person's approval
   usage = 2,          // arguments, configuration or token text
-  unreachable = 3,    // no gateway
+  unreachable = 3,    // no gateway, or nobody gives evidence
   untrusted = 4,      // a pin or a check of the answer failed
   server_config = 5,  // the server answered INVALID_CONFIG
   conflict = 6,       // CONFLICT, also after retries
@@ -35,6 +35,8 @@ struct join_outcome {
   std::string node_id;
   std::optional<time_point> not_after;
   bool already_joined = false;
+  /// The data folder is this user's alone, and nobody else was at work in it.
+  bool held_folder = false;
 };
 
 /// Asked for the token once it is known that one is needed.
@@ -44,22 +46,27 @@ using token_source = std::function<result<secret_bytes>()>;
 struct join_evidence {
   std::string attestor;
   /// Completes each request that is sent, new for every try; `sealed` is the
-  /// token's seal, nullopt without a token. UNAVAILABLE (nobody answers) and
-  /// RATE_LIMITED (the server says: not now) are waited for and tried again;
+  /// token's seal, nullopt without a token. UNAVAILABLE (nobody answers),
+  /// RATE_LIMITED (the server says: not now) and NOT_FOUND (what proves the
+  /// machine is away) are waited for and tried again;
   /// UNAUTHENTICATED (the server refuses), ACCESS_DENIED (an answer that is not
   /// to be trusted), INVALID_CONFIG (of the server) and any other fault (of
   /// this machine) end the join before anything is sent.
   std::function<result<void>(wire::join_request& body,
                              std::optional<std::string> sealed)>
       fill;
+  /// Whether what proves the machine is there at all; asked before anything is
+  /// set aside or sent.
+  std::function<result<void>()> is_ready = {};
   /// Told the key and the CSR before the first request is filled.
   std::function<void(const pending_request&)> begins = {};
   /// The key must be in the TPM.
   bool key_in_tpm = false;
-  /// What identity.json is to say about it, asked once the machine has joined.
+  /// What identity.json is to say about it, asked once it is ready.
   std::function<std::string()> ek_kind = {};
   /// What it rests on changes by itself (a vouch): a refusal is worth another
-  /// try, and until_decided waits for UNAVAILABLE for as long as it takes.
+  /// try, and until_decided waits for whoever does not answer, as `fill` says
+  /// or the gateway itself, for as long as it takes.
   bool may_be_stale = false;
 };
 
@@ -87,7 +94,8 @@ struct join_options {
   std::function<void(const std::string&)> say = {};
   /// Where the new key comes from.
   machine_keys keys = {};
-  /// Retries after a lost connection or UNAVAILABLE, and after a CONFLICT.
+  /// Retries after a lost connection or UNAVAILABLE, after a CONFLICT, and of
+  /// each evidence that cannot be had; each counted on its own.
   int retries = 3;
   /// post_join() to the configured gateway when empty.
   transport send;

@@ -64,6 +64,7 @@ class attempt {
     auto body = request();
     if (!body)
       return not_now(body.error());
+    fills_ = 0;
     auto text = wire::encode(body.value());
     auto got = options_.send ? options_.send(text) : post_join(config_, text);
     switch (got.what) {
@@ -74,11 +75,11 @@ class attempt {
       case exchange::fate::lost:
         sent_ = true;
         outcome_unknown_ = true;
-        return retry_or(losses_, join_exit::unreachable, got.why);
+        return retry_or(losses_, join_exit::unreachable, got.why, patient());
       case exchange::fate::unreachable:
         // A gateway that was there a moment ago may be starting again.
-        if (losses_ > 0 || deferred())
-          return retry_or(losses_, join_exit::unreachable, got.why);
+        if (retried_ || patient())
+          return retry_or(losses_, join_exit::unreachable, got.why, patient());
         return finish(join_exit::unreachable, got.why);
       case exchange::fate::untrusted:
         return finish(join_exit::untrusted,
@@ -110,11 +111,11 @@ class attempt {
   void not_now(const fault& why) {
     switch (why.code) {
       case errc::unavailable:
-        return retry_or(
-            losses_, join_exit::unreachable, why.message,
-            options_.until_decided && options_.evidence->may_be_stale);
+        return retry_or(fills_, join_exit::unreachable, why.message, patient());
       case errc::rate_limited:  // or another answer that may pass
-        return retry_or(losses_, join_exit::unavailable, why.message);
+        return retry_or(fills_, join_exit::unavailable, why.message, patient());
+      case errc::not_found:  // a TPM that comes back
+        return retry_or(fills_, join_exit::local, why.message, deferred());
       case errc::access_denied:
         return finish(join_exit::untrusted, why.message);
       case errc::unauthenticated:
@@ -206,6 +207,13 @@ class attempt {
 
   [[nodiscard]] bool deferred() const { return !request_id_.empty(); }
 
+  // Whoever does not answer is waited for, for as long as it takes: nobody
+  // stands by a machine that waits for an approval, or booted over a network.
+  [[nodiscard]] bool patient() const {
+    return deferred() || (options_.until_decided && options_.evidence &&
+                          options_.evidence->may_be_stale);
+  }
+
   void failed(const wire::join_answer& answer,
               std::optional<time_point> server_time) {
     switch (answer.code) {
@@ -214,7 +222,8 @@ class attempt {
       case errc::conflict:
         return retry_or(conflicts_, join_exit::conflict,
                         "another join of this machine was faster: " +
-                            printable(answer.message));
+                            printable(answer.message),
+                        deferred());
       case errc::invalid_config:
         return finish(join_exit::server_config,
                       "the server cannot serve joins (INVALID_CONFIG): " +
@@ -229,7 +238,8 @@ class attempt {
         return retry_or(losses_, join_exit::unavailable,
                         "the server cannot join machines now (" +
                             std::string{wire_text(answer.code)} +
-                            "): " + printable(answer.message));
+                            "): " + printable(answer.message),
+                        patient());
     }
   }
 
@@ -256,14 +266,14 @@ class attempt {
            std::string{wire::refused_message} + "\nCSR " + short_hash());
   }
 
-  // `patient`: for as long as it takes.
+  // `endless`: for as long as it takes.
   void retry_or(int& count, join_exit code, const std::string& why,
-                bool patient = false) {
-    patient = patient || deferred();
-    if (count >= options_.retries && !patient)
+                bool endless) {
+    if (count >= options_.retries && !endless)
       return finish(code, why);
-    if (patient)
+    if (endless)
       tell(why + "; trying again");
+    retried_ = true;
     wait(std::min<milliseconds>(first_wait * (1 << std::min(count, 5)),
                                 longest_wait));
     ++count;
@@ -312,11 +322,13 @@ class attempt {
   const expected_answer expected_;
   bool outcome_unknown_;
   bool sent_ = false;
-  int losses_ = 0;
+  int fills_ = 0;   // of the evidence, in a row, that failed
+  int losses_ = 0;  // of the gateway's answers
   int conflicts_ = 0;
   int refusals_ = 0;
   std::string request_id_;  // of a deferral; empty: none yet
   std::string told_;
+  bool retried_ = false;
   milliseconds offset_{0};
   bool corrected_ = false;
   std::optional<join_outcome> done_;

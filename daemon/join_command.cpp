@@ -16,8 +16,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
-#include <unistd.h>
 
 namespace bc::daemon {
 
@@ -60,19 +60,21 @@ constexpr const char* join_help =
     "booted over the network: it asks the agents of --site-agent in turn for\n"
     "their word (a vouch) and needs no token; one that its boot was given "
     "goes\n"
-    "with it by --token-file. Where a person must approve the machine, bcd\n"
-    "says so and waits, with the same request, until somebody has decided;\n"
-    "--no-wait ends instead (exit code 1), and the same command goes on.\n"
+    "with it by --token-file. Where no agent or no gateway answers, or a\n"
+    "person must approve the machine, bcd says so and waits, with the same\n"
+    "request, until it is decided; --no-wait ends instead (exit code 3 or 1),\n"
+    "and the same command goes on.\n"
     "\n"
     "Exit codes:\n"
     "  0  joined, or joined already\n"
     "  1  refused, or waiting for a person's approval\n"
     "  2  wrong arguments, configuration or token text\n"
-    "  3  the gateway, or the control plane of --server, cannot be reached\n"
+    "  3  the gateway or the control plane of --server cannot be reached, or\n"
+    "     no site agent vouches\n"
     "  4  a pin or a check of the answer failed\n"
     "  5  the server is not configured for joins\n"
     "  6  another join of this machine was faster, also after retries\n"
-    "  7  the data folder, another bcd, or the hardware identifiers\n"
+    "  7  the data folder, another bcd, the hardware identifiers, or the TPM\n"
     "  8  the server cannot join machines now";
 
 int ended(join_exit code, const std::string& message) {
@@ -103,6 +105,29 @@ join_exit exit_for(const fault& f) {
   }
 }
 
+// Where bcd node runs as another user, the folder is root's for this while.
+join_outcome in_folder(const config& machine,
+                       const std::function<join_outcome()>& run) {
+  auto lent = lent_folder::take(machine);
+  if (!lent)
+    return {exit_for(lent.error()),
+            "bcd: " + lent.error().message,
+            {},
+            std::nullopt,
+            false};
+  auto outcome = run();
+  const bool joined = outcome.exit_code == join_exit::joined;
+  auto given_back = lent.value()
+                        ? lent.value()->give_back(joined && outcome.held_folder)
+                        : ok();
+  if (!given_back)
+    std::fprintf(stderr,
+                 "bcd: %s; bcd node cannot read it: run the same command "
+                 "again\n",
+                 given_back.error().message.c_str());
+  return outcome;
+}
+
 // By the certificate that is there; no token is read.
 int rejoin(const join_arguments& given) {
   if (!given.token_file.empty() || !given.server.empty() ||
@@ -122,7 +147,7 @@ int rejoin(const join_arguments& given) {
   tools.keys = key_places_of(machine, [](const std::string& line) {
                  std::fprintf(stderr, "bcd: %s\n", line.c_str());
                }).keys;
-  auto outcome = run_rejoin(machine, tools);
+  auto outcome = in_folder(machine, [&] { return run_rejoin(machine, tools); });
   const bool joined = outcome.exit_code == join_exit::joined;
   std::fprintf(joined ? stdout : stderr, "%s\n", outcome.message.c_str());
   if (joined)
@@ -159,6 +184,8 @@ result<void> by_tpm(const join_arguments& given, const config& machine,
   tpm_join_tools tools{places.tpm, {}, {}, options.say};
   if (auto old = look_at_identity(machine.data_dir); old && old.value().pair)
     tools.recorded_ek = old.value().pair->who.ek_kind;
+  else
+    tools.recorded_ek = pending_ek(machine.data_dir);
   options.evidence = tpm_join_evidence(machine, std::move(tools));
   options.without_token = true;
   return ok();
@@ -220,26 +247,12 @@ int join(const join_arguments& given) {
       BC_TRY(fetched, fetch_join_document(source_of(given)));
       return fetched.encryption_key;
     };
-  // Where bcd node runs as another user the folder is root's for this while.
-  std::optional<account> user;
-  if (machine.helper && ::geteuid() == 0) {
-    auto found = account_of(machine.helper->user);
-    if (!found)
-      return complain(found.error().message);
-    user = found.value();
-    if (auto taken = take_over(machine.data_dir, *user); !taken)
-      return ended(join_exit::local, "bcd: " + taken.error().message);
-  }
   auto hardware = make_hardware_source();
   token_giver token{given.token_file};
-  auto outcome = run_join(
-      machine, *hardware, [&token] { return token(); }, options);
-  if (user)
-    if (auto given_back = hand_over(machine.data_dir, *user); !given_back)
-      std::fprintf(stderr,
-                   "bcd: %s; bcd node cannot read it: run the same command "
-                   "again\n",
-                   given_back.error().message.c_str());
+  auto outcome = in_folder(machine, [&] {
+    return run_join(
+        machine, *hardware, [&token] { return token(); }, options);
+  });
   // The token must not reach a process started later, also when not needed.
   ::unsetenv(token_variable);
   bool joined = outcome.exit_code == join_exit::joined;

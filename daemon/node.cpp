@@ -292,9 +292,11 @@ node_exit run_node(const config& c, const node_options& options,
     back.post = [&](std::string_view path, std::string_view body) {
       return post_to_gateway(trusting, path, body, nullptr, stop);
     };
-  way_back ways{c, store.value(), back, [clock] { return clock->now(); }};
+  way_back ways{c, store.value(), back};
   if (back.hardware) {
-    tools.rejoin = [&](const node_identity& me) { return ways.attempt(me); };
+    tools.rejoin = [&](const node_identity& me, time_point now) {
+      return ways.attempt(me, now);
+    };
     tools.may_rejoin = [&](const node_identity& me, time_point now) {
       return ways.is_open(me, now);
     };

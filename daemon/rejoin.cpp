@@ -120,6 +120,7 @@ class attempt {
     who.attestor = me_.who.attestor;
     who.ek_kind = me_.who.ek_kind;
     out_.renewed = node_identity{std::move(who), request_.key.clone()};
+    out_.by = by_.attestor;
     ended(end::renewed, {});
   }
 
@@ -233,7 +234,9 @@ renewal_attempt attempt_rejoin(const config& c, const identity_store& store,
   if (!request && named_ak(leaf_of(me)))
     return not_now(wrong_tpm(request.error()), end::no_key);
   if (!request)
-    return not_now(request.error());
+    return not_now(request.error(), request.error().code == errc::unavailable
+                                        ? end::no_key
+                                        : end::unavailable);
   by_certificate proof{me, request.value(), tools.keys};
   const way by{wire::x509pop_attestor,
                [&proof](const auto& body) { return proof.ask(body); },
@@ -273,6 +276,12 @@ renewal_attempt attempt_tpm_rejoin(const config& c, const identity_store& store,
       attempt{c, me, tools.post, request.value(), hardware.value(), by}.run();
   if (out.renewed)
     out.renewed->who.ek_kind = proof.ek_kind();
+  // An answer that was lost is given again for a while (CASES 14); after that
+  // the CSR is refused for good, and only another one can be let in.
+  else if (out.what == end::refused && !store.pending_is_recent())
+    store.forget_pending();
+  else if (out.what != end::refused && out.requests > 0)
+    store.refresh_pending();
   return out;
 }
 
@@ -280,11 +289,11 @@ bool way_back::is_open(const node_identity& me, time_point now) const {
   return may_rejoin(me, now) || (tools_.tpm && may_rejoin_by_tpm(me));
 }
 
-renewal_attempt way_back::attempt(const node_identity& me) {
+renewal_attempt way_back::attempt(const node_identity& me, time_point now) {
   const bool by_tpm = tools_.tpm && may_rejoin_by_tpm(me);
   renewal_attempt got;
   got.what = end::refused;
-  if (may_rejoin(me, now_()) && !certificate_refused_)
+  if (may_rejoin(me, now) && !certificate_refused_)
     got = attempt_rejoin(config_, store_, me, tools_);
   if (got.what != end::refused || !by_tpm) {
     certificate_refused_ = false;

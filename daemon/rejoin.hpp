@@ -51,8 +51,9 @@ struct rejoin_tools {
                                              const node_identity& me,
                                              const rejoin_tools& tools);
 /// The same by the TPM, for the same node. A deferral is `unavailable`, and
-/// says which request a person must approve. `no_key` before anything is sent,
-/// when the TPM is not the one that the certificate names.
+/// says which request a person must approve. Once it is refused, and no answer
+/// to the pending CSR can still be had, the pair is forgotten. `no_key` before
+/// anything is sent, when the TPM is not the one that the certificate names.
 [[nodiscard]] renewal_attempt attempt_tpm_rejoin(const config& c,
                                                  const identity_store& store,
                                                  const node_identity& me,
@@ -62,14 +63,12 @@ struct rejoin_tools {
 /// the window is open; when that is refused or over, by the TPM.
 class way_back {
  public:
-  way_back(const config& c, const identity_store& store, rejoin_tools tools,
-           std::function<time_point()> now)
-      : config_(c),
-        store_(store),
-        tools_(std::move(tools)),
-        now_(std::move(now)) {}
+  way_back(const config& c, const identity_store& store, rejoin_tools tools)
+      : config_(c), store_(store), tools_(std::move(tools)) {}
 
-  [[nodiscard]] renewal_attempt attempt(const node_identity& me);
+  /// `now`: the server's time.
+  [[nodiscard]] renewal_attempt attempt(const node_identity& me,
+                                        time_point now);
   /// Whether one of them is open at that time.
   [[nodiscard]] bool is_open(const node_identity& me, time_point now) const;
 
@@ -77,7 +76,6 @@ class way_back {
   const config& config_;
   const identity_store& store_;
   const rejoin_tools tools_;
-  const std::function<time_point()> now_;
   // While a request waits for a person, the certificate need not be refused
   // again and again.
   bool certificate_refused_ = false;

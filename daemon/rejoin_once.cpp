@@ -102,7 +102,10 @@ join_outcome run_rejoin(const config& c, const rejoin_tools& tools,
   return {join_exit::joined,
           "joined again as " + who.node_id + "\ncertificate expires at " +
               to_rfc3339(who.not_after),
-          who.node_id, who.not_after, false};
+          who.node_id,
+          who.not_after,
+          false,
+          true};
 }
 
 }  // namespace bc::daemon

@@ -31,6 +31,7 @@ struct renewal_attempt {
   end what = end::unreachable;
   std::string why;                        // in words, printable
   std::optional<node_identity> renewed;   // not yet on disk
+  std::string by = {};                    // the attestor of a rejoin
   std::optional<time_point> server_time;  // the newest that was signed
   int requests = 0;                       // that were sent, or partly
 };

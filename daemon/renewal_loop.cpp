@@ -1,5 +1,6 @@
 #include "daemon/renewal_loop.hpp"
 
+#include "base/wire_attest.hpp"
 #include "daemon/rejoin.hpp"
 #include "pki/certificate.hpp"
 
@@ -16,6 +17,15 @@ lifetime lifetime_of(const node_identity& me) {
   // The store loads no identity whose leaf does not parse.
   return leaf ? lifetime{leaf.value().not_before, leaf.value().not_after}
               : lifetime{me.who.not_after, me.who.not_after};
+}
+
+std::string came_text(bool again, std::string_view by) {
+  if (!again)
+    return "renewed; the certificate expires at ";
+  return by == wire::tpm_attestor
+             ? "joined again by the TPM; the new certificate expires at "
+             : "joined again by the expired certificate; the new one expires "
+               "at ";
 }
 
 bool is_off(milliseconds offset) {
@@ -153,13 +163,13 @@ bool renewal_loop::note(const renewal_attempt& got, const clock_reading& at) {
 }
 
 void renewal_loop::rejoin() {
-  auto got = tools_.rejoin(me_);
+  auto got = tools_.rejoin(me_, now());
   auto at = tools_.clocks();
   if (!note(got, at))
     return;
   if (!got.renewed)
     return rejoin_failed(got, at);
-  accept(std::move(*got.renewed), at, got.requests);
+  accept(std::move(got), at);
   if (status_.state != renewal_state::fine)
     return;
   is_over_ = false;
@@ -174,7 +184,7 @@ void renewal_loop::renew() {
   if (!note(got, at))
     return;
   if (got.renewed)
-    accept(std::move(*got.renewed), at, got.requests);
+    accept(std::move(got), at);
   else
     failed(got, at);
 }
@@ -185,11 +195,11 @@ bool renewal_loop::is_on_disk(const node_identity& one) const {
          found.value().pair->who.certificate_chain == one.who.certificate_chain;
 }
 
-void renewal_loop::accept(node_identity renewed, const clock_reading& at,
-                          int requests) {
+void renewal_loop::accept(renewal_attempt got, const clock_reading& at) {
+  auto& renewed = *got.renewed;
   auto kept = store_.renew(renewed.key, renewed.who);
   if (!kept && !is_on_disk(renewed)) {
-    pacer_.failed(at.since_boot, requests, tools_.random());
+    pacer_.failed(at.since_boot, got.requests, tools_.random());
     if (is_over_)
       return still_rejoining(kept.error().message, false);
     return become(renewal_state::retrying, kept.error().message,
@@ -206,15 +216,12 @@ void renewal_loop::accept(node_identity renewed, const clock_reading& at,
   if (schedule(now))
     pacer_.succeeded();
   else
-    pacer_.came_late(at.since_boot, requests);
+    pacer_.came_late(at.since_boot, got.requests);
   status_.not_after = leaf_.not_after;
   status_.last_renewal = now;
   status_.state = renewal_state::fine;
   status_.why.clear();
-  tools_.say((is_over_ ? "joined again by the expired certificate; the new "
-                         "one expires at "
-                       : "renewed; the certificate expires at ") +
-             to_rfc3339(leaf_.not_after));
+  tools_.say(came_text(is_over_, got.by) + to_rfc3339(leaf_.not_after));
   publish();
   if (tools_.renewed)
     tools_.renewed(me_);

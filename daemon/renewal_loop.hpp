@@ -14,9 +14,9 @@ struct renewal_tools {
   std::function<clock_reading()> clocks;
   std::function<unsigned()> random;  // in [0, 1000)
   renew_transport send;
-  /// Joins again when the certificate is over (rejoin.hpp); empty: a person
-  /// must do it.
-  std::function<renewal_attempt(const node_identity&)> rejoin = {};
+  /// Joins again when the certificate is over (rejoin.hpp), told the server's
+  /// time; empty: a person must do it.
+  std::function<renewal_attempt(const node_identity&, time_point)> rejoin = {};
   /// Whether that may still come to something at a time that the server signed;
   /// empty: may_rejoin().
   std::function<bool(const node_identity&, time_point)> may_rejoin = {};
@@ -73,7 +73,7 @@ class renewal_loop {
   /// What both end with; false: a stop was asked for.
   [[nodiscard]] bool note(const renewal_attempt& got, const clock_reading& at);
   [[nodiscard]] bool is_on_disk(const node_identity& one) const;
-  void accept(node_identity renewed, const clock_reading& at, int requests);
+  void accept(renewal_attempt got, const clock_reading& at);
   void failed(const renewal_attempt& got, const clock_reading& at);
   /// The server signed a time at which the certificate is over.
   void over(time_point server_time);

@@ -16,6 +16,7 @@
 #include "pki/vouch.hpp"
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -26,6 +27,7 @@ namespace bc::daemon {
 namespace {
 
 constexpr std::string_view boot_lease_path = "/v1/boot-lease";
+constexpr seconds serve_again{5};
 
 unsigned some_permille() {
   auto bytes = pki::random_bytes(2);
@@ -113,9 +115,30 @@ class site_agent final : public node_side {
     return dated_.signed_now(at);
   }
 
+  // What the system does not have now (memory, a descriptor, a thread), it may
+  // have later.
   void run(const std::stop_token& stop) {
-    serve(stop);
-    give_back();
+    while (!stop.stop_requested())
+      try {
+        serve(stop);
+      } catch (const std::exception& e) {
+        tools_.say("the site agent does not serve: " + std::string{e.what()} +
+                   "; trying again");
+        rest(stop);
+      }
+    try {
+      give_back();
+    } catch (const std::exception& e) {
+      tools_.say("could not give the boot lease back; it runs out: " +
+                 std::string{e.what()});
+    }
+  }
+
+  static void rest(const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::unique_lock lock{mutex};
+    stopped.wait_for(lock, stop, serve_again, [] { return false; });
   }
 
   void serve(const std::stop_token& stop) {
@@ -153,6 +176,10 @@ class site_agent final : public node_side {
 
   void ask(const std::stop_token& stop) {
     auto asked = post(false, stop);
+    // Nothing was sent in the other two.
+    if (asked.got.what == exchange::fate::answered ||
+        asked.got.what == exchange::fate::lost)
+      may_be_ours_ = true;
     if (stop.stop_requested())
       return;
     judge(asked);
@@ -178,6 +205,7 @@ class site_agent final : public node_side {
     if (!body ||
         body.value().held != (body.value().holder == asked.me->who.node_id))
       return failed("the answer is not one of the boot lease");
+    may_be_ours_ = body.value().held;
     std::lock_guard lock{mutex_};
     keeper_.answered(body.value(), asked.sent.since_boot, server,
                      some_permille());
@@ -193,6 +221,7 @@ class site_agent final : public node_side {
                        : "HTTP " + std::to_string(got.status);
     if (!is_refusal)
       return failed("the server does not give boot leases now (" + said + ")");
+    may_be_ours_ = false;
     auto at = tools_.clocks().since_boot;
     std::lock_guard lock{mutex_};
     keeper_.refused(
@@ -239,21 +268,26 @@ class site_agent final : public node_side {
   }
 
   void give_back() {
+    if (!may_be_ours_)
+      return;
     auto at = tools_.clocks().since_boot;
-    {
+    const bool known = [&] {
       std::lock_guard lock{mutex_};
-      if (!keeper_.view(at).held)
-        return;
-    }
+      return keeper_.view(at).held;
+    }();
     time_limit limit{release_patience};
     auto asked = post(true, limit.token());
     if (asked.got.what != exchange::fate::answered || asked.got.status != 200)
-      return tools_.say("could not give the boot lease back; it runs out");
+      return tools_.say(known
+                            ? "could not give the boot lease back; it runs out"
+                            : "could not give a boot lease back that it may "
+                              "have; it runs out");
     {
       std::lock_guard lock{mutex_};
       keeper_.released();
     }
-    tools_.say("gave the boot lease back");
+    tools_.say(known ? "gave the boot lease back"
+                     : "gave a boot lease back that it may have had");
     (void)keep_status();
   }
 
@@ -266,7 +300,9 @@ class site_agent final : public node_side {
   server_clock dated_;
   lease_file leases_;  // of the listener's desk
   vouch_desk desk_;    // likewise
-  std::string told_;   // of the thread
+  std::string told_;   // of the thread, likewise the next one
+  // An ask reached the server, and no answer said that the lease is not ours.
+  bool may_be_ours_ = false;
   std::jthread thread_;
 };
 

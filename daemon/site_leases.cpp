@@ -17,6 +17,7 @@ namespace bc::daemon {
 namespace {
 
 constexpr std::size_t fields_of_a_lease = 5;
+constexpr std::size_t fields_of_an_extra = 3;
 constexpr std::size_t mac_size = 17;
 // A file that changes twice within the granularity of its time looks the same.
 constexpr seconds too_fresh{2};
@@ -35,9 +36,9 @@ bool has_controls(std::string_view text) {
   });
 }
 
-// Five fields, a blank between two of them.
-bool split(std::string_view line,
-           std::array<std::string_view, fields_of_a_lease>& out) {
+// So many fields, a blank between two of them.
+template <std::size_t Fields>
+bool split(std::string_view line, std::array<std::string_view, Fields>& out) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     auto end = line.find(' ');
     const bool last = i + 1 == out.size();
@@ -123,10 +124,27 @@ bool is_other_hardware(std::string_view text) {
          text[2] == '-' && is_colon_hex(text.substr(3));
 }
 
-enum class section { ipv4, ipv6 };
+// In the order in which they come.
+enum class section { ipv4, ipv6, extras };
+
+// What clients or relays said of themselves, of either kind of lease; newer
+// dnsmasq writes it at the end of the file: "vendorclass 10.0.0.21 50:58:45".
+bool is_extra(std::string_view line) {
+  return line.starts_with("agent-info ") || line.starts_with("vendorclass ");
+}
 
 result<void> read_line(std::string_view line, std::size_t number,
                        section& where, dhcp_leases& out) {
+  if (is_extra(line)) {
+    std::array<std::string_view, fields_of_an_extra> f;
+    if (!split(line, f) || (!is_ipv4(f[1]) && !is_ipv6(f[1])) ||
+        !is_colon_hex(f[2]))
+      return bad_line(number, "is not what a client said of itself");
+    where = section::extras;
+    return ok();
+  }
+  if (where == section::extras)
+    return bad_line(number, "comes after what clients said of themselves");
   if (line.starts_with("duid ")) {
     if (where == section::ipv6 || !is_colon_hex(line.substr(5)))
       return bad_line(number, "is not the server's DUID");

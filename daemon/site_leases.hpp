@@ -28,8 +28,9 @@ using dhcp_leases = std::map<std::string, dhcp_lease, std::less<>>;
 /// CLIENT-ID", seconds since 1970 or 0. Strict: INVALID_STATE with the line's
 /// number for any other line, an address that comes twice, or an end without a
 /// line feed, since dnsmasq writes the file in place and a part of it is not
-/// the truth. IPv6 leases, which name no MAC, and those of hardware other than
-/// Ethernet are read and left out.
+/// the truth. IPv6 leases, which name no MAC, those of hardware other than
+/// Ethernet, and what newer versions add at the end ("agent-info" and
+/// "vendorclass" lines) are read and left out.
 [[nodiscard]] result<dhcp_leases> parse_dnsmasq_leases(std::string_view text);
 
 /// The file, read again when it has changed. One thread.

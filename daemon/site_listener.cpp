@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <map>
 #include <thread>
 #include <utility>
@@ -56,8 +57,10 @@ struct vouch_listener::parts {
         acceptor(io),
         timer(io) {}
 
+  void run();
   void listen();
   void accept();
+  vouch_answer answer_to(const vouch_question& question) const;
   void later(milliseconds wait, void (parts::*what)());
   [[nodiscard]] std::string name() const {
     auto host = where.host.find(':') == std::string::npos
@@ -96,13 +99,14 @@ class conversation : public std::enable_shared_from_this<conversation<Parts>> {
     auto peer = stream_.socket().remote_endpoint(ec);
     if (!ec)
       note_peer(peer.address(), question_);
-    ++all_.of_one[question_.from];
+    counted_as_ = address_limit::counted_as(question_.from);
+    ++all_.of_one[counted_as_];
     parser_.body_limit(max_vouch_request);
     parser_.header_limit(vouch_listener::max_header);
   }
   ~conversation() {
     --all_.connections;
-    auto mine = all_.of_one.find(question_.from);
+    auto mine = all_.of_one.find(counted_as_);
     if (--mine->second == 0)
       all_.of_one.erase(mine);
   }
@@ -111,7 +115,7 @@ class conversation : public std::enable_shared_from_this<conversation<Parts>> {
 
   void begin() {
     if (question_.ip.empty() ||
-        all_.of_one[question_.from] > vouch_listener::most_of_one)
+        all_.of_one[counted_as_] > vouch_listener::most_of_one)
       return;
     stream_.expires_after(vouch_listener::patience);
     // The head on its own: reading all at once, Beast 1.74 forgets the limit
@@ -141,7 +145,7 @@ class conversation : public std::enable_shared_from_this<conversation<Parts>> {
     question_.body = std::move(request.body());
     stream_.expires_never();
     asio::post(all_.desk, [self = this->shared_from_this()]() mutable {
-      auto answer = self->all_.answer(self->question_);
+      auto answer = self->all_.answer_to(self->question_);
       auto& io = self->all_.io;
       // The last reference goes with it: what is counted is counted there.
       asio::post(io, [self = std::move(self), answer = std::move(answer)] {
@@ -182,9 +186,36 @@ class conversation : public std::enable_shared_from_this<conversation<Parts>> {
   http::request_parser<http::string_body> parser_;
   http::response<http::string_body> response_;
   vouch_question question_;
+  address_limit::address counted_as_{};
 };
 
 }  // namespace
+
+// Asio reports by exception what it cannot set up (no memory, no descriptor).
+// The connection that it was about is over; what may be missing is the next
+// accept, and so it listens anew.
+void vouch_listener::parts::run() {
+  for (bool again = false;; again = true)
+    try {
+      if (again)
+        later(accept_again, &parts::listen);
+      io.run();
+      return;
+    } catch (const std::exception& e) {
+      say("gives no vouches: " + std::string{e.what()} + "; trying again");
+      std::this_thread::sleep_for(accept_again);
+    }
+}
+
+vouch_answer vouch_listener::parts::answer_to(
+    const vouch_question& question) const {
+  try {
+    return answer(question);
+  } catch (const std::exception& e) {
+    say("cannot vouch: " + std::string{e.what()});
+    return vouch_refused{vouch_denial::busy, "the agent cannot answer now"};
+  }
+}
 
 void vouch_listener::parts::later(milliseconds wait, void (parts::*what)()) {
   timer.expires_after(wait);
@@ -238,10 +269,12 @@ vouch_listener::vouch_listener(const endpoint& at, answerer answer,
                                std::function<void(const std::string&)> say)
     : parts_(std::make_unique<parts>(at, std::move(answer), std::move(say))) {
   parts_->listen();
-  parts_->thread = std::thread{[p = parts_.get()] { p->io.run(); }};
+  parts_->thread = std::thread{[p = parts_.get()] { p->run(); }};
 }
 
 vouch_listener::~vouch_listener() {
+  // First, so that of the requests that wait for it none is taken up.
+  parts_->desk.stop();
   parts_->io.stop();
   parts_->thread.join();
   parts_->desk.join();

@@ -18,20 +18,23 @@ namespace bc::daemon {
 class vouch_listener {
  public:
   static constexpr std::size_t most_connections = 64;
-  /// Of one address, so that nobody has all of them by being slow.
+  /// Of one address (address_limit::counted_as), so that nobody has all of
+  /// them by being slow.
   static constexpr std::size_t most_of_one = 8;
   /// For the whole request, and again for the answer.
   static constexpr seconds patience{5};
   static constexpr std::size_t max_header = 4096;
 
-  /// Answers one at a time, on a thread of its own; may block.
+  /// Answers one at a time, on a thread of its own; may block. `busy` is
+  /// answered when it throws.
   using answerer = std::function<vouch_answer(const vouch_question&)>;
 
   /// Listens at once where that is possible, else as soon as it is, and says
-  /// so. `say` is called on the listener's thread.
+  /// so. `say` is called on the listener's threads.
   vouch_listener(const endpoint& at, answerer answer,
                  std::function<void(const std::string&)> say);
-  /// Ends all connections.
+  /// Ends all connections; of the requests that wait, none is answered any
+  /// more.
   ~vouch_listener();
   vouch_listener(const vouch_listener&) = delete;
   vouch_listener& operator=(const vouch_listener&) = delete;

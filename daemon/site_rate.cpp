@@ -16,9 +16,14 @@ bool is_mapped_ipv4(const address_limit::address& a) {
 
 }  // namespace
 
-bool address_limit::admits(address from, milliseconds at) {
+address_limit::address address_limit::counted_as(address from) noexcept {
   if (!is_mapped_ipv4(from))
     std::fill(from.begin() + network_bytes, from.end(), std::uint8_t{0});
+  return from;
+}
+
+bool address_limit::admits(address from, milliseconds at) {
+  from = counted_as(from);
   auto found = full_at_.find(from);
   const auto since = found == full_at_.end() ? at : std::max(found->second, at);
   // Each request fills a bucket that runs empty at a steady rate.

@@ -21,9 +21,11 @@ class address_limit {
   static constexpr milliseconds each{1'000};
   static constexpr std::size_t most_addresses = 4'096;
 
+  /// Whom an address counts as: an IPv6 address as its network of 64 bits,
+  /// which one machine has all of.
+  [[nodiscard]] static address counted_as(address from) noexcept;
+
   /// Counts a request; false when it is one too many. `at` never goes back.
-  /// An IPv6 address counts as its network of 64 bits, which one machine has
-  /// all of.
   [[nodiscard]] bool admits(address from, milliseconds at);
   [[nodiscard]] std::size_t known() const noexcept { return full_at_.size(); }
 

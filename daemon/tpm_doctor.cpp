@@ -1,5 +1,7 @@
 #include "daemon/tpm_doctor.hpp"
 
+#include "daemon/handover.hpp"
+#include "daemon/helper_client.hpp"
 #include "daemon/machine_keys.hpp"
 #include "daemon/tpm/local_keeper.hpp"
 
@@ -37,6 +39,8 @@ class examination {
       endorsement_key();
       attestation_key();
     }
+    if (look_.helper)
+      helper(*look_.helper);
     return std::move(out_);
   }
 
@@ -152,6 +156,28 @@ class examination {
         another_tpm);
   }
 
+  void helper(const helper_look& h) {
+    constexpr auto* check = "tpm-helper";
+    const auto who = "bcd helper at " + config_.helper->socket.string();
+    if (!h.no_user.empty())
+      return say(check, verdict::failed, h.no_user,
+                 "make the user (useradd --system), or set [helper] user");
+    if (h.ak.empty())
+      return say(check, needed() ? verdict::failed : verdict::warning,
+                 "bcd node has the TPM by it, but " + h.no_ak,
+                 "systemctl enable --now bcd-helper; what it says: journalctl "
+                 "-u bcd-helper. It answers root and its user alone");
+    const auto& other = named_ ? *named_ : look_.ak;
+    if (!other.empty() && h.ak != other)
+      return say(check, verdict::failed,
+                 who + " derives " + h.ak + ", " +
+                     (named_ ? "the certificate names " : "the TPM derives ") +
+                     other,
+                 "see tpm-ak; if that is well, it has another TPM or runs an "
+                 "older [tpm]: systemctl restart bcd-helper");
+    say(check, verdict::ok, who + " answers for " + config_.helper->user);
+  }
+
   const config& config_;
   const tpm_look& look_;
   bool key_in_tpm_ = false;
@@ -161,10 +187,28 @@ class examination {
 
 }  // namespace
 
+namespace {
+
+helper_look look_at_helper(const helper_settings& h) {
+  helper_look out;
+  if (auto user = account_of(h.user); !user)
+    out.no_user = user.error().message;
+  auto ak = helper_keeper(h.socket)->ak_public();
+  if (ak)
+    out.ak = tpm::statement_of(ak.value());
+  else
+    out.no_ak = ak.error().message;
+  return out;
+}
+
+}  // namespace
+
 tpm_look look_at_tpm(const config& c, const std::string& recorded) {
   tpm_look out;
   if (c.tpm.enabled == use::never)
     return out;
+  if (c.helper)
+    out.helper = look_at_helper(*c.helper);
   out.is_there = tpm::seems_there(c.tpm.tcti);
   if (!out.is_there)
     return out;

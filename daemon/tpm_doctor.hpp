@@ -9,8 +9,16 @@
 #include <string>
 #include <vector>
 
-/// The doctor's look at the machine's TPM: `tpm`, `tpm-ek` and `tpm-ak`.
+/// The doctor's look at the machine's TPM: `tpm`, `tpm-ek` and `tpm-ak`, and,
+/// with `[helper]`, `tpm-helper`.
 namespace bc::daemon {
+
+/// What a look at `bcd helper` found.
+struct helper_look {
+  std::string no_user = {};  // why its user cannot be one; empty: it can
+  std::string ak = {};       // what it derives; empty: see no_ak
+  std::string no_ak = {};
+};
 
 /// What a look at the TPM found; each part that failed says why.
 struct tpm_look {
@@ -21,6 +29,7 @@ struct tpm_look {
   std::string no_ek = {};
   std::string ak = {};  // its statement
   std::string no_ak = {};
+  std::optional<helper_look> helper = {};  // nullopt: there is no [helper]
 };
 
 /// Opens the TPM as configured, beside a running daemon or helper. `recorded`:

@@ -12,9 +12,11 @@ namespace {
 
 using end = renewal_attempt::end;
 
-// Of the TPM: no waiting for a server mends it.
+// Of the TPM: what it says no to, no waiting mends.
 fault of_tpm(const fault& why) {
-  return fail(errc::invalid_state, "the TPM: " + why.message);
+  return fail(
+      why.code == errc::unavailable ? errc::not_found : errc::invalid_state,
+      "the TPM: " + why.message);
 }
 
 fault of_challenge(const genuine_answer& got) {
@@ -43,6 +45,11 @@ class prover {
       post_ = [&c](std::string_view path, std::string_view body) {
         return post_to_gateway(c, path, body, nullptr);
       };
+  }
+
+  result<void> is_ready() {
+    auto chosen = proof_.choose();
+    return chosen ? chosen : of_tpm(chosen.error());
   }
 
   void begins(const pending_request& request) {
@@ -84,6 +91,7 @@ join_evidence tpm_join_evidence(const config& c, tpm_join_tools tools) {
   auto shared = std::make_shared<prover>(c, std::move(tools));
   join_evidence out;
   out.attestor = wire::tpm_attestor;
+  out.is_ready = [shared] { return shared->is_ready(); };
   out.begins = [shared](const pending_request& request) {
     shared->begins(request);
   };

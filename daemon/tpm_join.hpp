@@ -21,7 +21,8 @@ struct tpm_join_tools {
 /// What a machine joins with by its TPM, without a token (attestor `tpm`; spec:
 /// ATTESTATION section 2.1): each try asks for a challenge, checks the answer
 /// and lets the TPM open it. The faults of its fill() are those that
-/// join_evidence names; a TPM that does not do its part is INVALID_STATE.
+/// join_evidence names: a TPM that is away is NOT_FOUND, one that says no
+/// INVALID_STATE.
 [[nodiscard]] join_evidence tpm_join_evidence(const config& c,
                                               tpm_join_tools tools);
 

@@ -23,8 +23,10 @@ class tpm_proof {
         recorded_(std::move(recorded)),
         warn_(std::move(warn)) {}
 
-  /// What a challenge is asked with for this join. EK and AK are found out the
-  /// first time; INVALID_STATE when the AK is not `ak`, where one is given.
+  /// Finds out EK and AK, the first time.
+  [[nodiscard]] result<void> choose();
+  /// What a challenge is asked with for this join, once they are chosen;
+  /// INVALID_STATE when the AK is not `ak`, where one is given.
   [[nodiscard]] result<wire::challenge_request> challenge_for(
       const wire::join_request& body,
       const std::optional<std::string>& ak = std::nullopt);
@@ -34,12 +36,10 @@ class tpm_proof {
       const wire::challenge_body& challenge, const node_key& key,
       byte_view csr_der);
 
-  /// For identity.json, once a challenge was asked for.
+  /// For identity.json, once it is chosen.
   [[nodiscard]] const std::string& ek_kind() const { return ek_.kind; }
 
  private:
-  [[nodiscard]] result<void> choose();
-
   std::shared_ptr<tpm::attesting_keeper> keeper_;
   std::string recorded_;
   std::function<void(const std::string&)> warn_;

@@ -24,6 +24,9 @@ std::string expected_by(const grant& t) {
   add(out, "mac", t.expect.mac.value_or(""));
   add(out, "gpuUuid", t.expect.gpu_uuid.value_or(""));
   add(out, "node", t.node ? t.node->str() : "");
+  // Which that is, is its own tenant's to know.
+  if (!t.ek_hash.empty())
+    add(out, "node", "of this EK, or none named");
   return out;
 }
 
@@ -47,9 +50,14 @@ std::string presented_by(const admission& a) {
 }
 
 // A token for one node says so on both sides; a claim that no token backs is
-// as wrong as a claim of another node.
+// as wrong as a claim of another node. A machine that comes by its TPM may say
+// which node its endorsement key is bound to.
 bool names_fit(const admission& a) {
-  const auto& node = a.granted.node;
+  const auto& g = a.granted;
+  if (!g.ek_hash.empty() && !a.claimed_node.empty())
+    return a.known && node::is_bound_to(*a.known, g.ek_hash) &&
+           a.claimed_node == a.known->node->id.str();
+  const auto& node = g.node;
   return a.claimed_node == (node ? node->str() : std::string{});
 }
 

@@ -6,6 +6,7 @@
 #include "pki/certificate.hpp"
 #include "pki/hardware_key.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,13 @@ struct grant {
   std::optional<node_id> node;
   std::optional<join_token_id> token;  // that is spent
   std::string ek_hash;                 // hex; empty: not known by a TPM
+  /// The node that it was granted for as that was read; when it moved since,
+  /// that is to be judged anew.
+  struct seen_node {
+    node_id id;
+    std::uint64_t version = 0;
+  };
+  std::optional<seen_node> by_node;
   /// Statements about the node's key, which the TPM made (`nodeKey: tpm`);
   /// empty: unattested.
   std::vector<std::string> statements;

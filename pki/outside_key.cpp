@@ -25,8 +25,21 @@ constexpr const char* signer_param = "bc-signer";
 constexpr const char* group = "prime256v1";
 constexpr std::size_t longest_signature = 72;
 
+// Other providers export a point compressed or not (OpenSSL 3.0 before 3.0.8:
+// compressed); x and y's parity are the point either way. Empty: neither form.
+bytes compressed(byte_view sec1) {
+  constexpr std::size_t half = 32;
+  if (sec1.size() == 1 + half && (sec1[0] == 0x02 || sec1[0] == 0x03))
+    return {sec1.begin(), sec1.end()};
+  if (sec1.size() != 1 + 2 * half || sec1[0] != 0x04)
+    return {};
+  bytes out{sec1.begin(), sec1.begin() + 1 + half};
+  out[0] = static_cast<std::uint8_t>(0x02 | (sec1.back() & 1));
+  return out;
+}
+
 struct key_data {
-  bytes sec1;  // the public point
+  bytes point;  // the public one, compressed
   std::shared_ptr<const outside_signer> signer;
 };
 
@@ -46,12 +59,12 @@ int key_has(const void* key, int selection) {
   const auto& data = *static_cast<const key_data*>(key);
   if ((selection & OSSL_KEYMGMT_SELECT_PRIVATE_KEY) != 0 && !data.signer)
     return 0;
-  return data.sec1.empty() ? 0 : 1;
+  return data.point.empty() ? 0 : 1;
 }
 
 int key_match(const void* one, const void* other, int) {
-  const auto& first = static_cast<const key_data*>(one)->sec1;
-  return !first.empty() && first == static_cast<const key_data*>(other)->sec1;
+  const auto& first = static_cast<const key_data*>(one)->point;
+  return !first.empty() && first == static_cast<const key_data*>(other)->point;
 }
 
 // A public key of another provider, to be compared; or ours, with its signer.
@@ -66,7 +79,9 @@ int key_import(void* key, int, const OSSL_PARAM params[]) {
       std::strcmp(static_cast<const char*>(name->data), group) != 0)
     return 0;
   const auto* from = static_cast<const std::uint8_t*>(point->data);
-  data.sec1.assign(from, from + point->data_size);
+  data.point = compressed({from, point->data_size});
+  if (data.point.empty())
+    return 0;
   const auto* signer = OSSL_PARAM_locate_const(params, signer_param);
   if (signer != nullptr && signer->data_size == sizeof(void*)) {
     const std::shared_ptr<const outside_signer>* given = nullptr;

@@ -68,7 +68,8 @@ bool is_the_tokens(const explanation& e) {
   using enum events::refusal_reason;
   const auto r = e.reason;
   return r == token_revoked || r == token_expired || r == token_exhausted ||
-         r == token_role_mismatch || r == join_expect ||
+         r == token_role_mismatch ||
+         (r == join_expect && !e.refused.token.empty()) ||
          r == join_placeholder || may_not_reclaim(e);
 }
 

@@ -52,9 +52,12 @@ constexpr words texts_of(events::refusal_reason r) noexcept {
           "Let the machine make a new key: bcd join --reset --yes. A "
           "cloned disk brings its key along."};
     case join_expect:
-      return {"The machine is not the one the token was made for.",
-              "Compare the identifiers: correct --expect-… in a new token, or "
-              "use this token on its own machine."};
+      return {
+          "The machine is not the one the token was made for; or it joins "
+          "by its TPM, and is not the node that it says it is.",
+          "Compare the identifiers: correct --expect-… in a new token, or "
+          "use this token on its own machine. With a TPM, after its node "
+          "was deleted: bcd join --reset --yes."};
     case join_placeholder:
       return {
           "The firmware names no identifiers that tell this machine from "

@@ -29,6 +29,7 @@ void discovery_run::decide(time_point now, reply_to<attested> done) {
   decide_done_ = std::move(done);
   token_ = nullptr;
   request_ = nullptr;
+  not_rejected_ = {};
   if (!pki::vouch::is_live(says(), now))
     return decided(refusal_reason::discovery_vouch_expired);
   facts_->streams->holder(
@@ -93,6 +94,9 @@ bool discovery_run::needs_approval() const {
 
 void discovery_run::on_decided_holder(
     std::optional<events::claim_holder> holder) {
+  not_rejected_.claims = {{request::decided_claim(says().site, subject(),
+                                                  to_hex(facts_->csr_sha256)),
+                           holder ? holder->stream : events::stream_id{}}};
   if (!holder)
     return find_pool();
   const std::string_view stream = holder->stream;
@@ -102,12 +106,16 @@ void discovery_run::on_decided_holder(
   facts_->streams->request(id.value(), then(&discovery_run::on_decided));
 }
 
-// A person said no to this very CSR; a token does not make it a yes.
+// A person said no to this very CSR; a token does not make it a yes. That
+// nobody did is what an admission rests on.
 void discovery_run::on_decided(shared_state<request::state> found) {
   const bool rejected = found->request && request::status_at(*found, now_) ==
                                               request::status::rejected;
   if (rejected)
     return decided(refusal_reason::discovery_rejected);
+  if (found->request)
+    not_rejected_.writes = {
+        pin(events::stream_of(found->request->id), found->version)};
   find_pool();
 }
 
@@ -202,6 +210,9 @@ void discovery_run::on_pool(shared_state<events::pool::state> pool) {
 result<spending> discovery_run::spend(const node_id& node, time_point now) {
   spending out;
   out.writes = rests_on();
+  out.writes.insert(out.writes.end(), not_rejected_.writes.begin(),
+                    not_rejected_.writes.end());
+  out.claims = not_rejected_.claims;
   auto until = std::min({says().expires_at, ground_.lease->lease->expires_at,
                          signer_->certificate->not_after});
   if (token_) {

@@ -125,6 +125,8 @@ class discovery_run : public attesting,
   presented_token presented_;
   shared_state<events::join_token::state> token_;      // one that fits, or null
   shared_state<events::join_request::state> request_;  // approved, or null
+  /// That nobody rejected this CSR, where no approval is asked for.
+  spending not_rejected_;
   std::shared_ptr<const events::grant> grant_;
 };
 

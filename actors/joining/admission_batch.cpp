@@ -115,6 +115,10 @@ events::batch confirm_refusal(const judged_by& judged, bool tell_of_clone,
                               std::string correlation, time_point now) {
   auto out = machine_batch(std::move(correlation), now);
   pin_directory(out, judged);
+  const auto& ek = judged.granted->ek_hash;
+  if (!ek.empty() &&
+      !(judged.known && events::node::is_bound_to(*judged.known, ek)))
+    out.claims.push_back({events::node::ek_claim(ek), {}});
   if (judged.known) {
     auto& known = out.writes.emplace_back(
         pin(events::stream_of(judged.known->node->id), judged.known->version));

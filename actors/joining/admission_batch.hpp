@@ -48,8 +48,9 @@ struct admission_plan {
     const spend_for& spend, std::string correlation, time_point now);
 
 /// Preconditions: the refusal still stands while the pool, site, tenant and
-/// nodes are as they were read. To tell of a clone, the known node's
-/// `clone-suspected` goes with it, once in the clone window.
+/// nodes are as they were read, and an EK that was nobody's is so. To tell of a
+/// clone, the known node's `clone-suspected` goes with it, once in the clone
+/// window.
 [[nodiscard]] events::batch confirm_refusal(const judged_by& judged,
                                             bool tell_of_clone,
                                             std::string correlation,

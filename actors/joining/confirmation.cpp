@@ -17,8 +17,12 @@ void join_run::confirm(events::refusal_reason reason, bool tell_of_clone) {
 }
 
 void join_run::on_confirmed(events::append_outcome outcome) {
-  if (const auto* why = std::get_if<events::rejected>(&outcome))
+  if (const auto* why = std::get_if<events::rejected>(&outcome)) {
+    // Taken meanwhile: it admits nobody here, and is judged by.
+    if (why->why == events::unmet::claim)
+      return try_again(why->time);
     return on_rejected(*why);
+  }
   refuse(confirming_);
 }
 

@@ -12,10 +12,18 @@ using events::refusal_reason;
 
 namespace {
 
-// These rest on the grant and the claims, which do not change.
-bool is_final(refusal_reason r) {
-  return r == refusal_reason::join_expect ||
+// These rest on the grant and the claims, which do not change; which node an
+// EK is bound to does.
+bool is_final(refusal_reason r, const events::grant& g) {
+  return (r == refusal_reason::join_expect && g.ek_hash.empty()) ||
          r == refusal_reason::join_placeholder;
+}
+
+// It was granted because a node is as it was read then.
+bool is_out_of_date(const judged_by& states) {
+  const auto& by = states.granted->by_node;
+  return by && (!states.known || states.known->node->id != by->id ||
+                states.known->version != by->version);
 }
 
 }  // namespace
@@ -50,6 +58,8 @@ void join_run::decide(judged_by states) {
   states_ = std::move(states);
   if (lost_the_race())
     return conflict();
+  if (is_out_of_date(states_))
+    return retry();
   const auto all = admission();
   const auto ruling = events::judge(all, events::wording::of_failed);
   if (ruling.refused)
@@ -63,7 +73,7 @@ void join_run::refuse_by(const events::ruling& ruling) {
                                   &events::judged_rule::how);
   if (failed != ruling.rules.end())
     failed_rule_ = *failed;
-  if (is_final(*ruling.refused))
+  if (is_final(*ruling.refused, *states_.granted))
     return refuse(*ruling.refused);
   confirm(*ruling.refused, ruling.clone_suspected);
 }

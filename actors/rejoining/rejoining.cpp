@@ -77,11 +77,14 @@ void rejoin_run::admit() {
 result<events::batch> rejoin_run::plan(time_point now) {
   const auto& known = *node_->node;
   const auto& before = presented_->cert;
-  auto issued =
-      issue(*keys_,
-            {csr_->key, csr_sha256_, known.site, known.id, before.role,
-             before.statements, env_->certificate_lifetime},
-            pki::purpose::join_response, now);
+  auto issued = issue(
+      *keys_,
+      {csr_->key, csr_sha256_, known.site, known.id, before.role,
+       before.statements,
+       known.ek_hash.empty() || !env_->tpm
+           ? env_->certificate_lifetime
+           : std::min(env_->certificate_lifetime, env_->tpm->max_lifetime)},
+      pki::purpose::join_response, now);
   issued.certificate.allowed_kinds = before.allowed_kinds;
   new_answer_ = issued.answer;
   const auto spki = issued.certificate.spki_sha256;

@@ -18,6 +18,9 @@ struct renew_environment {
   std::shared_ptr<const pki::key_bundle> keys;
   tenant_id root_tenant;
   seconds certificate_lifetime = pki::max_node_lifetime;
+  /// Of nodes that are bound to an endorsement key, when that is less
+  /// (tpm_attestor::max_lifetime).
+  seconds tpm_lifetime = pki::max_node_lifetime;
   std::function<void(refusal_report)> refused;
 };
 

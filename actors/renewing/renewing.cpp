@@ -72,7 +72,10 @@ result<events::batch> renew_run::plan(time_point now) {
   auto issued =
       issue(*keys_,
             {csr_->key, csr_sha256_, joined.site, joined.id, before.role,
-             before.statements, env_->certificate_lifetime},
+             before.statements,
+             joined.ek_hash.empty()
+                 ? env_->certificate_lifetime
+                 : std::min(env_->certificate_lifetime, env_->tpm_lifetime)},
             pki::purpose::renew_response, now);
   issued.certificate.allowed_kinds = before.allowed_kinds;
   new_answer_ = issued.answer;

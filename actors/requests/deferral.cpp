@@ -220,6 +220,7 @@ class deferring : public std::enable_shared_from_this<deferring> {
     b.claims.push_back({request::decided_claim(order_.site, order_.subject,
                                                order_.seen.csr_sha256),
                         {}});
+    b.claims.insert(b.claims.end(), order_.claims.begin(), order_.claims.end());
     streams_->append(
         std::move(b), [self = shared_from_this(), id = command.what.id](
                           const result<events::append_outcome>& outcome) {
@@ -234,7 +235,12 @@ class deferring : public std::enable_shared_from_this<deferring> {
 
   void on_rejected(const events::rejected& no) {
     store_time_ = no.time;
-    if (no.why == events::unmet::version && no.subject != stream_)
+    const bool ground_moved =
+        (no.why == events::unmet::version && no.subject != stream_) ||
+        (no.why == events::unmet::claim &&
+         std::ranges::find(order_.claims, no.subject,
+                           &events::claim_need::claim) != order_.claims.end());
+    if (ground_moved)
       return done_(deferral_outcome{no});
     if (place_ && no.subject == request::place_claim(order_.site, *place_))
       seen_taken_.push_back(*place_);

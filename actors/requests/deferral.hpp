@@ -32,6 +32,8 @@ struct deferral_order {
   bool takes_place = true;
   /// What it was deferred by, at the versions it was read: pool, site, tenant.
   std::vector<events::stream_write> pins;
+  /// What else: claims that are free still, or their streams'.
+  std::vector<events::claim_need> claims;
   std::string correlation;
   /// How far the read models are; null: the store applies what it appends.
   std::shared_ptr<read_models> models;
@@ -57,7 +59,8 @@ struct approved_request {
 /// taken ("rejected" and "enrollment-full" of ATTESTATION).
 enum class deferral_refusal { rejected, full };
 
-/// rejected: a pin moved meanwhile; the join is to be judged once more.
+/// rejected: a pin or a claim moved meanwhile; the join is to be judged once
+/// more.
 using deferral_outcome = std::variant<deferral, approved_request,
                                       deferral_refusal, events::rejected>;
 

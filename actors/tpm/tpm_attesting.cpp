@@ -126,6 +126,8 @@ std::optional<events::rule_verdict> tpm_run::compared(refusal_reason reason,
   out.how = events::verdict::failed;
   if (reason == refusal_reason::tpm_ek_unknown)
     out.expected = "an EK that is allowed, bound to a node, or approved";
+  if (reason == refusal_reason::join_expect)
+    out.expected = "node of this EK, or none named";
   out.presented = "EK " + ek_hash() + ", certificate " +
                   std::string{text_of(proved_->ek_certificate)};
   return out;

@@ -31,6 +31,7 @@ struct tpm_attestor {
   std::map<site_id, pool_id> admit_verified;
   /// Nothing: an unknown EK is refused.
   std::optional<tpm_enrollment> enrollment;
+  /// Of every certificate of a node that is bound to an EK, renewals too.
   seconds max_lifetime = pki::max_node_lifetime;
   /// How far the read models are; null: the store applies what it appends.
   std::shared_ptr<read_models> models;

@@ -41,7 +41,6 @@ void tpm_run::decide(time_point now, reply_to<attested> done) {
   now_ = now;
   decide_done_ = std::move(done);
   request_ = nullptr;
-  takes_back_ = false;
   facts_->streams->holder(events::node::proof_claim(proof_sha256()),
                           then(&tpm_run::on_proof_holder));
 }
@@ -80,11 +79,12 @@ const pool_id* tpm_run::pool_for_verified() const {
 }
 
 void tpm_run::take_back() {
-  takes_back_ = true;
   auto out = new_grant();
   out->tenant = bound_->node->tenant;
   out->site = bound_->node->site;
   out->pool = bound_->node->pool;
+  // Revoked, or another's, it is no leave any more.
+  out->by_node = events::grant::seen_node{bound_->node->id, bound_->version};
   decided(attested{std::move(out)});
 }
 
@@ -124,6 +124,10 @@ void tpm_run::enroll() {
   auto site = site_id::parse(facts_->request.site_id);
   if (!site)
     return decided(refusal_reason::join_site);
+  // Nobody need approve what is refused all the same.
+  const auto& named = facts_->request.node_id;
+  if (!named.empty() && !(bound_ && bound_->node->id.str() == named))
+    return confirm(refusal_reason::join_expect, confirmation());
   facts_->streams->site(site.value(), then(&tpm_run::on_site));
 }
 
@@ -144,7 +148,11 @@ void tpm_run::on_site(shared_state<events::site::state> site) {
   order.seen = sighting();
   // A TPM in software could have made the others (ATTESTATION 9h).
   order.takes_place = proved_->ek_certificate != ek_certificate_state::verified;
-  order.pins = {as_read};
+  // Whose EK it is was read too: a machine that joined meanwhile asks nobody.
+  auto rests_on = confirmation();
+  order.pins = std::move(rests_on.writes);
+  order.pins.push_back(as_read);
+  order.claims = std::move(rests_on.claims);
   order.correlation = facts_->correlation;
   order.models = settings_.models;
   deferral_limits limits;
@@ -195,9 +203,6 @@ std::shared_ptr<events::grant> tpm_run::new_grant() const {
 }
 
 result<spending> tpm_run::spend(const node_id& node, time_point now) {
-  // Let in because it was bound, and found unbound since: to be asked anew.
-  if (takes_back_ && node != bound_->node->id)
-    return fail(errc::unavailable, "The machine's node moved on");
   spending out;
   out.until = challenge_ends();
   if (!request_)

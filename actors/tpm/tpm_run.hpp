@@ -120,7 +120,6 @@ class tpm_run : public attesting, public std::enable_shared_from_this<tpm_run> {
   std::uint64_t replayed_at_ = 0;                      // a position
   shared_state<events::site::state> site_;             // the claimed one
   shared_state<events::join_request::state> request_;  // approved, or null
-  bool takes_back_ = false;  // the bound node, and no other
   tenant_id approved_by_;
 };
 

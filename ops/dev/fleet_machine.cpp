@@ -104,10 +104,9 @@ daemon::renewal_tools fleet_machine::renewal(
     back.keys = keys_.keys;
     back.tpm = keys_.tpm;
     back.say = out.say;
-    back_.emplace(config_, store_, std::move(back),
-                  [this] { return server_now(); });
-    out.rejoin = [this](const daemon::node_identity& me) {
-      return back_->attempt(me);
+    back_.emplace(config_, store_, std::move(back));
+    out.rejoin = [this](const daemon::node_identity& me, time_point now) {
+      return back_->attempt(me, now);
     };
     out.may_rejoin = [this](const daemon::node_identity& me, time_point now) {
       return back_->is_open(me, now);

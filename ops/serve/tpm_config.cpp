@@ -4,8 +4,10 @@
 #include "ops/cli/files.hpp"
 #include "pki/certificate.hpp"
 #include "pki/tpm/ek_certificate.hpp"
+#include "pki/tpm/name_text.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace bc::serve {
@@ -24,9 +26,28 @@ bool is_ek_hash(const std::string& text) {
          });
 }
 
-// An issuer as `openssl x509 -issuer -nameopt RFC2253` prints it.
-bool is_issuer(const std::string& text) {
-  return text.find('=') != std::string::npos;
+// `openssl x509 -issuer -nameopt RFC2253` prints an issuer behind this.
+std::string unlabelled(const std::string& denied) {
+  constexpr std::string_view label = "issuer=";
+  return denied.starts_with(label) ? denied.substr(label.size()) : denied;
+}
+
+// A machine need not send its EK certificate, so by its issuer it is kept out
+// only where it must.
+void find_problem_of_denied(std::vector<std::string>& to,
+                            const std::string& one, const tpm_settings& s) {
+  if (is_ek_hash(one))
+    return;
+  const auto what = section + "deny: '" + one + "' ";
+  if (!pki::tpm::is_name_text(unlabelled(one)))
+    to.push_back(what +
+                 "is neither an EK's hash nor an issuer's name as openssl "
+                 "x509 -issuer -nameopt RFC2253 prints it");
+  else if (!s.require_ek_cert)
+    to.push_back(what +
+                 "is an issuer, which keeps nobody out who does not send the "
+                 "certificate: set require_ek_cert = true, or deny the EKs by "
+                 "their hashes");
 }
 
 option switched(const char* name, bool& into, std::string help) {
@@ -69,8 +90,8 @@ void add_options(std::vector<option>& to, tpm_settings& s) {
   to.push_back({section + "allow", &s.allow,
                 "Which EKs join, and in which pool: \"HASH\" = \"pool_...\""});
   to.push_back({section + "deny", &s.deny,
-                "EK hashes, and issuers of EK certificates (RFC 2253), that "
-                "never join"});
+                "EK hashes that never join; with require_ek_cert also issuers "
+                "of EK certificates (RFC 2253)"});
   to.push_back(switched("require_ek_cert", s.require_ek_cert,
                         "Whether every EK needs a verified certificate"));
   to.push_back(switched("require_certified_key", s.require_certified_key,
@@ -91,8 +112,8 @@ void add_options(std::vector<option>& to, tpm_settings& s) {
   to.push_back(std::move(places));
   to.push_back(lasting("max_lifetime", s.max_lifetime, shortest_lifetime,
                        pki::max_node_lifetime.count(),
-                       "The most that a certificate lasts that was joined for "
-                       "by a TPM"));
+                       "The most that a certificate lasts of a node that "
+                       "joined by a TPM, renewals too"));
 }
 
 std::vector<std::string> problems_of(const tpm_settings& s) {
@@ -105,9 +126,7 @@ std::vector<std::string> problems_of(const tpm_settings& s) {
       found.push_back(section + "allow: '" + pool + "' is no pool's id");
   }
   for (const auto& one : s.deny)
-    if (!is_ek_hash(one) && !is_issuer(one))
-      found.push_back(section + "deny: '" + one +
-                      "' is neither an EK's hash nor an issuer's name");
+    find_problem_of_denied(found, one, s);
   for (const auto& [site, pool] : s.admit_verified) {
     if (!site_id::parse(site))
       found.push_back(section + "admit_verified: '" + site +
@@ -132,7 +151,8 @@ result<std::optional<actors::tpm_attestor>> attestor_of(const tpm_settings& s) {
   BC_TRY(intermediates, certificates_in(s.ek_intermediates));
   tpm.judge.ek_roots = std::move(roots);
   tpm.judge.ek_intermediates = std::move(intermediates);
-  tpm.judge.denied = s.deny;
+  std::ranges::transform(s.deny, std::back_inserter(tpm.judge.denied),
+                         unlabelled);
   tpm.judge.require_ek_certificate = s.require_ek_cert;
   tpm.judge.require_certified_key = s.require_certified_key;
   for (const auto& [ek, pool] : s.allow) {

@@ -3,6 +3,7 @@
 #include "pki/tpm/cursor.hpp"
 #include "pki/tpm/evp.hpp"
 #include "pki/tpm/identity.hpp"
+#include "pki/tpm/name_text.hpp"
 #include "pki/tpm/x509_handles.hpp"
 
 #include <openssl/core_names.h>
@@ -121,18 +122,6 @@ usage extended_key_usage(const X509* certificate) {
       return usage::good;
   }
   return usage::wrong;
-}
-
-std::string text_of_name(const X509_NAME* name) {
-  std::unique_ptr<BIO, ossl::deleter<BIO_free>> out{BIO_new(BIO_s_mem())};
-  ossl::must(out != nullptr, "out of memory");
-  if (X509_NAME_print_ex(out.get(), name, 0, XN_FLAG_RFC2253) < 0) {
-    ossl::drain_errors();
-    return {};
-  }
-  char* data = nullptr;
-  auto size = BIO_get_mem_data(out.get(), &data);
-  return {data, static_cast<std::size_t>(size)};
 }
 
 // n and e of an RSAPublicKey by hand: OpenSSL reads no key under the OID

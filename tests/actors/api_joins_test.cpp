@@ -221,6 +221,13 @@ TEST_CASE("joins.explain: the refused token itself is never offered") {
   CHECK_FALSE(w.explain(w.acme_key, w.acme).has("/refusals/0/liveToken"));
   auto other = w.token({{"ttlSeconds", "60"}});
   CHECK(w.explain(w.acme_key, w.acme).at("/refusals/0/liveToken/id") == other);
+  // Nor is one to who came without, as by a TPM.
+  r.token.clear();
+  r.attestor = "tpm";
+  r.csr_sha256 = std::string(64, 'd');
+  w.keep({r});
+  CHECK_FALSE(
+      w.explain(w.acme_key, w.acme, r.csr_sha256).has("/refusals/0/liveToken"));
 }
 
 TEST_CASE("joins.explain: a token that may take a node back, of its pool") {

@@ -93,6 +93,25 @@ TEST_CASE_METHOD(deferral_world,
 }
 
 TEST_CASE_METHOD(deferral_world,
+                 "deferral: a claim it rests on is taken: to be judged anew") {
+  auto rests_on = order("a", 'a');
+  const auto other = id_of(defer("b", 'b'));
+  const auto taken = jr::pending_claim(site, order("b", 'b').subject);
+  rests_on.claims = {{taken, {}}};
+  const auto before = position();
+  const auto got = defer_now(streams, rests_on);
+  REQUIRE(got);
+  const auto* why = std::get_if<events::rejected>(&got.value());
+  REQUIRE(why != nullptr);
+  CHECK(why->why == events::unmet::claim);
+  CHECK(why->subject == taken);
+  CHECK(position() == before);
+  // Held by the stream that was named, it stands.
+  rests_on.claims = {{taken, events::stream_of(other)}};
+  CHECK(id_of(defer_now(streams, rests_on)) != other);
+}
+
+TEST_CASE_METHOD(deferral_world,
                  "deferral: many CSRs of one machine are one request (case "
                  "132)") {
   // Each attempt folds the whole stream here: the time grows with the square.

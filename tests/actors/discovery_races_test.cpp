@@ -161,6 +161,41 @@ TEST_CASE_METHOD(refusal_world,
 }
 
 TEST_CASE_METHOD(refusal_world,
+                 "discovery: a person says no while a token's join is judged",
+                 "[actors]") {
+  discovery->approval = discovery_approval::unknown_machines;
+  auto between = std::make_shared<meddling>(*journal, time, site);
+  const auto plain = std::exchange(ledger, between);
+  auto asked = ask(m);
+  asked.discovery->vouch = vouch_for(asked, mac_of(1), a);
+  std::string id;
+  SECTION("to what waits") {
+    id = deferred_request(join(asked));
+  }
+  SECTION("to what was approved") {
+    id = deferred_request(join(asked));
+    approve(id, pool);
+  }
+  SECTION("to what comes and goes meanwhile") {
+    // Asked, and rejected, between.
+  }
+  between->first = [&] {
+    ledger = plain;
+    if (id.empty())
+      id = deferred_request(join(asked));
+    reject(id, pool);
+    ledger = between;
+  };
+  const auto nodes = count(name::node_joined);
+  auto t = join(good());
+  CHECK(t.answer.code == errc::access_denied);
+  REQUIRE(t.reports.size() == 1);
+  CHECK(t.reports[0].reason == refusal_reason::discovery_rejected);
+  CHECK(uses_left(token) == 1);
+  CHECK(count(name::node_joined) == nodes);
+}
+
+TEST_CASE_METHOD(refusal_world,
                  "discovery: a journal that cannot tell is UNAVAILABLE, never "
                  "a refusal",
                  "[actors]") {

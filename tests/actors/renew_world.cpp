@@ -71,6 +71,8 @@ std::shared_ptr<actors::renew_environment> renew_world::renewing() {
   env->keys = keys;
   env->root_tenant = root;
   env->certificate_lifetime = lifetime;
+  if (tpm)
+    env->tpm_lifetime = tpm->max_lifetime;
   env->refused = [this](actors::refusal_report r) {
     reports.push_back(std::move(r));
   };

@@ -59,6 +59,35 @@ TEST_CASE("tpm: an attestor may shorten its certificates") {
   CHECK(newest(state).not_after - newest(state).not_before == seconds{3600});
 }
 
+TEST_CASE("tpm: certificates stay short as long as the node is its EK's") {
+  tpm_world w;
+  auto m = w.machine_of(1);
+  w.allow(m);
+  w.tpm->max_lifetime = seconds{3600};
+  auto got = w.join_by_tpm(m);
+  REQUIRE(joined(got));
+  auto known = member_of(got.answer, m.key.node_key);
+  const auto lasts = [&] {
+    const auto c = newest(w.node(known.id));
+    return c.not_after - c.not_before;
+  };
+  m.renew_key();
+  got = w.renew(attested_renewal(w, known, m.key), known.leaf());
+  REQUIRE(renewed(got));
+  CHECK(lasts() == seconds{3600});
+  known = member_of(got.answer, m.key.node_key);
+  w.be_over_for(seconds{60});
+  m.renew_key();
+  got = w.join(attested_rejoin(w, known, m.key));
+  REQUIRE(joined(got));
+  CHECK(w.node(known.id).generation == 2);
+  CHECK(lasts() == seconds{3600});
+  // Of others they last as ever.
+  auto other = w.renew_well(w.admit(7));
+  const auto c = newest(w.node(other.id));
+  CHECK(c.not_after - c.not_before == w.lifetime);
+}
+
 // The EK is the binding: such hardware needs no token for it alone.
 TEST_CASE("tpm: a machine whose firmware names nothing joins by its EK") {
   tpm_world w;

@@ -66,6 +66,28 @@ TEST_CASE_METHOD(tpm_processes,
   check_journal();
 }
 
+TEST_CASE_METHOD(tpm_processes, "tpm: a server shortens renewals too",
+                 "[actors][shared]") {
+  auto m = machine_of(1);
+  allow(m);
+  w.tpm->max_lifetime = seconds{3600};
+  start(no_tail);
+  const auto first = send(a, call_of(joining(a, m)));
+  REQUIRE(first.status == 200);
+  const auto known = member_of(answer_in(first), m.key.node_key);
+  m.renew_key();
+  auto r = renewal_of(known, m.key.node_key, w.time.now());
+  r.csr = m.key.csr;
+  sign(r, known.key);
+  r.attestation = m.key.make();
+  REQUIRE(send(b, call_of(r, known.leaf())).status == 200);
+  stop();
+  const auto all = w.node(known.id).certificates;
+  REQUIRE(all.size() == 2);
+  for (const auto& one : all)
+    CHECK(one.cert.not_after - one.cert.not_before == seconds{3600});
+}
+
 TEST_CASE_METHOD(
     tpm_processes,
     "tpm: one leg 4, sent to both many times: one join, one answer",

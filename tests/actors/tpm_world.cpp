@@ -36,6 +36,7 @@ wire::join_request tpm_machine::request() const {
   r.attestor = wire::tpm_attestor;
   r.role = role;
   r.site_id = site;
+  r.node_id = node;
   r.csr = key.csr;
   r.hardware = claims;
   return r;

@@ -25,6 +25,7 @@ struct tpm_machine {
   wire::claims claims;
   std::string role = "node";
   std::string site;  // as its configuration has it
+  std::string node;  // that it says it is; none
 
   [[nodiscard]] std::string ek_hash() const;
   [[nodiscard]] std::string statement() const;

@@ -304,10 +304,50 @@ TEST_CASE("deferral: a gateway that is away for an hour does not end it") {
   CHECK(w.said.size() == 3);
 }
 
-TEST_CASE("deferral: before one, a gateway that is away ends the join") {
+TEST_CASE("deferral: before one, a gateway that is away ends other joins") {
   world w;
+  w.options.evidence->may_be_stale = false;
   w.fate(exchange::fate::unreachable, 9);
   CHECK(w.join().exit_code == join_exit::unreachable);
+  CHECK(w.gateway.requests.size() == 1);
+
+  world no_wait;
+  no_wait.options.until_decided = false;
+  no_wait.fate(exchange::fate::unreachable, 9);
+  CHECK(no_wait.join().exit_code == join_exit::unreachable);
+  CHECK(no_wait.gateway.requests.size() == 1);
+}
+
+TEST_CASE("discovery: a gateway that is away is waited for, as an agent is") {
+  world w;
+  w.fate(exchange::fate::unreachable, 9);
+  w.fate(exchange::fate::lost, 9);
+  w.answer(errc::unavailable, 9);
+  CHECK(w.join().exit_code == join_exit::joined);
+  CHECK(w.gateway.requests.size() == 28);
+  for (const auto& r : w.gateway.requests)
+    CHECK(r.csr == w.gateway.requests[0].csr);
+  // Each kind of trouble once.
+  CHECK(w.said.size() == 2);
+}
+
+TEST_CASE("discovery: waits for a vouch leave the gateway all its retries") {
+  world w{{"a"}};
+  w.options.until_decided = false;
+  w.agents.denying["a"] = vouch_denial::boot_lease;
+  int waits = 0;
+  w.options.wait = [&](milliseconds) {
+    ++waits;
+    // As often as it may fail, before each of the requests.
+    if (waits % 4 == 3)
+      w.agents.denying.clear();
+    else
+      w.agents.denying["a"] = vouch_denial::boot_lease;
+  };
+  w.fate(exchange::fate::lost, w.options.retries);
+  CHECK(w.join().exit_code == join_exit::joined);
+  CHECK(w.gateway.requests.size() == 4);
+  CHECK(waits == 15);
 }
 
 TEST_CASE("discovery: a vouch may have gone stale; a refusal is tried twice") {

@@ -243,7 +243,8 @@ class virtual_node {
     };
     tools.say = [this](const std::string& line) { said.push_back(line); };
     if (rejoin)
-      tools.rejoin = [this](const bc::daemon::node_identity& as) {
+      tools.rejoin = [this](const bc::daemon::node_identity& as,
+                            bc::time_point) {
         return rejoin(config_, *store_, as);
       };
     loop_.emplace(config_, *store_, std::move(me), std::move(tools));

@@ -1,10 +1,10 @@
 // spec: joining#troubleshooting ([helper]); ATTESTATION section 2.2. The helper
 // that holds the TPM, its frames and its socket.
-#include "daemon/handover.hpp"
 #include "daemon/helper_client.hpp"
 #include "daemon/helper_frames.hpp"
 #include "daemon/helper_server.hpp"
 #include "daemon/helper_socket.hpp"
+#include "daemon/tpm_doctor.hpp"
 #include "pki/csr.hpp"
 #include "pki/tpm/cursor.hpp"
 #include "pki/tpm/templates.hpp"
@@ -75,7 +75,7 @@ struct running_helper {
     (void)send_all(line, what);
     if (!more)
       ::shutdown(line.fd(), SHUT_WR);
-    return receive_frame(line);
+    return receive_frame(line, seconds{10});
   }
 };
 
@@ -247,6 +247,23 @@ TEST_CASE("helper: what a peer sends wrong costs its own connection alone") {
   CHECK(keeper->ak_public());
 }
 
+TEST_CASE(
+    "helper: a peer that sends a byte now and then is late all the same") {
+  running_helper h;
+  auto line = make_helper_socket();
+  auto to = helper_address(h.socket).value();
+  REQUIRE(::connect(line.fd(), reinterpret_cast<const sockaddr*>(&to),
+                    sizeof to) == 0);
+  // Each byte comes well within the patience, all of them in ten times that.
+  const auto frame = framed(bytes(36, 9));
+  for (auto byte : frame) {
+    if (!send_all(line, bytes{byte}))
+      break;
+    std::this_thread::sleep_for(h.options.patience / 4);
+  }
+  CHECK_FALSE(receive_frame(line, seconds{10}));
+}
+
 TEST_CASE("helper: there is one at a socket, which ends with it") {
   fs::path socket;
   {
@@ -315,38 +332,19 @@ TEST_CASE("helper: another user is turned away by the kernel's word") {
         }) == 1);
 }
 
-TEST_CASE(
-    "handover: the folder is the helper's user's, and root's for a join") {
-  CHECK(account_of("root").error().code == errc::invalid_config);
-  CHECK(account_of("no-such-user-x").error().code == errc::invalid_config);
-  if (::geteuid() != 0)
-    return;  // needs root
-  const account a{12'345, 12'346};
-  temporary_folder folder;
-  auto data = folder / "data";
-  CHECK(take_over(data, a));  // not there yet
-  fs::create_directory(data);
-  for (const auto* name : {"identity.json", "node.key", "journal.db"})
-    write_text(data / name, "x");
-  write_text(folder / "elsewhere", "x");
-  fs::create_hard_link(folder / "elsewhere", data / "hard");
-  fs::create_symlink(folder / "elsewhere", data / "soft");
-  REQUIRE(hand_over(data, a));
-  auto owner = [](const fs::path& path) {
-    struct stat about {};
-    REQUIRE(::lstat(path.c_str(), &about) == 0);
-    return std::pair{about.st_uid, about.st_gid};
-  };
-  const std::pair<uid_t, gid_t> its{12'345, 12'346}, roots{0, 0};
-  CHECK(owner(data) == its);
-  for (const auto* name : {"identity.json", "node.key", "journal.db"})
-    CHECK(owner(data / name) == its);
-  // What has another name may be anybody's.
-  CHECK(owner(folder / "elsewhere") == roots);
-  REQUIRE(take_over(data, a));
-  CHECK(owner(data) == roots);
-  REQUIRE(hand_over(data, a));
-  auto other = take_over(data, account{1, 1});
-  REQUIRE_FALSE(other);
-  CHECK(other.error().code == errc::invalid_state);
+TEST_CASE("tpm doctor: it asks the helper") {
+  running_helper h;
+  config machine;
+  machine.tpm.tcti = "device:" + (h.folder / "no-tpm").string();
+  machine.helper = helper_settings{"nobody", h.socket};
+  auto look = look_at_tpm(machine, {});
+  REQUIRE(look.helper);
+  CHECK(look.helper->no_user.empty());
+  CHECK(look.helper->ak == h.tpm->statement());
+  h.tpm->answers = false;
+  machine.helper->user = "no-such-user-x";
+  look = look_at_tpm(machine, {});
+  CHECK_THAT(look.helper->no_user, Catch::Contains("no-such-user-x"));
+  CHECK(look.helper->ak.empty());
+  CHECK_THAT(look.helper->no_ak, Catch::Contains("No such device"));
 }

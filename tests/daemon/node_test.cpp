@@ -141,6 +141,43 @@ TEST_CASE("node: the certificate is over: it joins again by it (case 108)") {
   CHECK(back.issued == 1);
 }
 
+TEST_CASE("node: a clock that is days ahead does not close the way back") {
+  world w;
+  fake_rejoins back{w.time, w.server};
+  // By the machine's clock the window is over, by the server's it is not.
+  const auto ahead = rejoin_window + std::chrono::hours{24};
+  w.join_since(std::chrono::hours{25} + ahead);
+  const auto server_now = [ahead] { return system_clock{}.now() - ahead; };
+  w.server.gateway.server =
+      pki::issue_server_certificate(w.server.gateway.keys.serving_ca,
+                                    {"gw.example.com"}, server_now())
+          .value();
+  w.options.hardware = [] { return fake_machine{}.read(); };
+  w.options.send = [&](std::string_view body, const node_identity* me) {
+    std::lock_guard lock{w.mutex};
+    w.time.server = server_now();
+    return w.server.take(body, me);
+  };
+  w.options.post = [&](std::string_view path, std::string_view body) {
+    std::lock_guard lock{w.mutex};
+    w.time.server = server_now();
+    return back.post(path, body);
+  };
+  node_exit code{};
+  std::thread daemon{[&] { code = w.run(); }};
+  w.wait_for(w.said, "joined again by the expired certificate");
+  w.stop.request_stop();
+  daemon.join();
+  CHECK(code == node_exit::stopped);
+  // At the first try.
+  CHECK(std::none_of(w.said.begin(), w.said.end(), [](const auto& line) {
+    return line.find("joining again failed") != std::string::npos ||
+           line.find("lets this machine join again neither") !=
+               std::string::npos ||
+           line.find("does not let this machine") != std::string::npos;
+  }));
+}
+
 TEST_CASE("node: no identity, or none that loads (case 177)") {
   world w;
   SECTION("never joined") {

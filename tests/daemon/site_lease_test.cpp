@@ -204,6 +204,19 @@ TEST_CASE("address limit: an IPv6 network counts as one machine") {
   CHECK(limit.admits(six, seconds{5}));
 }
 
+TEST_CASE("address limit: whom an address counts as") {
+  address_limit::address six{};
+  six[0] = 0xfd;
+  auto network = six;
+  network[7] = 1;
+  auto host = network;
+  host[8] = host[15] = 9;
+  CHECK(address_limit::counted_as(host) == network);
+  CHECK(address_limit::counted_as(six) == six);
+  CHECK(address_limit::counted_as(network) != address_limit::counted_as(six));
+  CHECK(address_limit::counted_as(v4(7)) == v4(7));
+}
+
 TEST_CASE("address limit: more addresses than it holds take no room") {
   address_limit limit;
   for (int i = 0; i < address_limit::burst; ++i)

@@ -56,6 +56,21 @@ TEST_CASE("leases: dnsmasq's file as it writes it") {
   CHECK(parse_dnsmasq_leases("").value().empty());
 }
 
+TEST_CASE("leases: what clients said of themselves is left out") {
+  const std::string extras =
+      "agent-info 10.0.0.21 01:04:65:74:68:30\n"
+      "vendorclass 10.0.0.21 50:58:45\n"
+      "vendorclass fd00::1234 0a\n";
+  auto plain = parse_dnsmasq_leases(good() + extras);
+  REQUIRE(plain);
+  CHECK(plain.value() == parse_dnsmasq_leases(good()).value());
+  const std::string six =
+      "duid 00:01\n1764003600 123456 fd00::1234 host-2 00:01\n";
+  auto both = parse_dnsmasq_leases(good() + six + extras);
+  REQUIRE(both);
+  CHECK(both.value() == plain.value());
+}
+
 TEST_CASE("leases: whatever is none of it fails the file, with its line") {
   const std::pair<const char*, std::string> rows[] = {
       {"no end", "1764003600 3c:ec:ef:00:00:01 10.0.0.21 host-1 *"},
@@ -85,6 +100,13 @@ TEST_CASE("leases: whatever is none of it fails the file, with its line") {
       {"a DUID of no form", "duid x\n"},
       {"two DUIDs", "duid 00:01\nduid 00:01\n"},
       {"an IPv4 lease after it", "duid 00:01\n" + good()},
+      {"an agent's words of no form", "agent-info 10.0.0.21 x\n"},
+      {"an agent's words of nobody", "agent-info host-1 01:02\n"},
+      {"an agent's words with more", "agent-info 10.0.0.21 01:02 *\n"},
+      {"no vendor class", "vendorclass 10.0.0.21\n"},
+      {"a vendor class in clear", "vendorclass 10.0.0.21 PXEClient\n"},
+      {"an IPv4 lease after one", "vendorclass 10.0.0.21 50:58\n" + good()},
+      {"a DUID after one", "vendorclass 10.0.0.21 50:58\nduid 00:01\n"},
       {"no IAID", "duid 00:01\n0 x fd00::1 * 00:01\n"},
   };
   for (const auto& [what, text] : rows) {

@@ -7,7 +7,9 @@
 #include <catch2/catch.hpp>
 
 #include <arpa/inet.h>
+#include <atomic>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -71,20 +73,22 @@ struct world {
   std::vector<vouch_question> asked;
   std::vector<std::string> said;
   bool held = false;  // answers wait
-  vouch_listener listener{{"127.0.0.1", "0"},
-                          [this](const vouch_question& q) -> vouch_answer {
-                            std::unique_lock lock{mutex};
-                            asked.push_back(q);
-                            changed.notify_all();
-                            changed.wait(lock, [this] { return !held; });
-                            return std::string{"a.b.c"};
-                          },
-                          [this](const std::string& text) {
-                            std::lock_guard lock{mutex};
-                            said.push_back(text);
-                          }};
+  std::optional<vouch_listener> listener{
+      std::in_place, endpoint{"127.0.0.1", "0"},
+      [this](const vouch_question& q) -> vouch_answer {
+        std::unique_lock lock{mutex};
+        asked.push_back(q);
+        changed.notify_all();
+        changed.wait(lock, [this] { return !held; });
+        return std::string{"a.b.c"};
+      },
+      [this](const std::string& text) {
+        std::lock_guard lock{mutex};
+        said.push_back(text);
+      }};
 
-  [[nodiscard]] std::uint16_t port() const { return listener.port(); }
+  [[nodiscard]] std::uint16_t port() const { return listener->port(); }
+  void end() { listener.reset(); }
   std::size_t count() {
     std::lock_guard lock{mutex};
     return asked.size();
@@ -230,6 +234,69 @@ TEST_CASE("listener: ends while connections wait and an answer is made") {
   w.reset();
   (void)idle.rest();
   (void)busy.rest();
+}
+
+namespace {
+
+std::size_t threads_of_this_process() {
+  return static_cast<std::size_t>(std::distance(
+      std::filesystem::directory_iterator{"/proc/self/task"}, {}));
+}
+
+}  // namespace
+
+TEST_CASE("listener: at its end what waits for an answer gets none") {
+  world w;
+  w.held = true;
+  std::vector<line> waiting;
+  for (unsigned from = 2; from < 6; ++from) {
+    waiting.emplace_back(w.port(), from);
+    waiting.back().send(post("{}"));
+  }
+  // Connections are taken and read in order, so all of them wait by now.
+  line after{w.port()};
+  after.send("HELO there\r\n\r\n");
+  (void)after.rest();
+  {
+    std::unique_lock lock{w.mutex};
+    w.changed.wait(lock, [&] { return !w.asked.empty(); });
+  }
+  std::atomic<bool> watching{false};
+  const auto threads = threads_of_this_process() + 1;
+  std::thread release{[&] {
+    watching = true;
+    // Its thread for connections is gone: it is about to end.
+    while (threads_of_this_process() >= threads)
+      std::this_thread::sleep_for(milliseconds{1});
+    std::lock_guard lock{w.mutex};
+    w.held = false;
+    w.changed.notify_all();
+  }};
+  while (!watching)
+    std::this_thread::yield();
+  w.end();
+  release.join();
+  CHECK(w.asked.size() == 1);
+}
+
+TEST_CASE("listener: an answer that cannot be made is one, and not the end") {
+  std::vector<std::string> said;
+  bool fails = true;
+  vouch_listener listener{{"127.0.0.1", "0"},
+                          [&](const vouch_question&) -> vouch_answer {
+                            if (fails)
+                              throw std::runtime_error("no memory");
+                            return std::string{"a.b.c"};
+                          },
+                          [&](const std::string& t) { said.push_back(t); }};
+  const auto port = std::to_string(listener.port());
+  auto got = post_in_clear({"127.0.0.1", port}, "/v1/vouch", "{}");
+  CHECK(got.status == 503);
+  CHECK(got.body ==
+        R"({"code":"busy","message":"the agent cannot answer now"})");
+  CHECK(said.back() == "cannot vouch: no memory");
+  fails = false;
+  CHECK(post_in_clear({"127.0.0.1", port}, "/v1/vouch", "{}").status == 200);
 }
 
 TEST_CASE("listener: an address that is taken is tried again, and said once") {

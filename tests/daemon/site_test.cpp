@@ -48,7 +48,14 @@ class lease_server {
     if (asked.release)
       ++releases;
     changed.notify_all();
-    changed.wait(lock, stop, [this] { return !hangs; });
+    if (breaks > 0) {
+      --breaks;
+      throw std::runtime_error("no descriptors left");
+    }
+    if (keeps && !asked.release)
+      (void)answer(asked);
+    changed.wait(lock, stop,
+                 [&] { return asked.release ? !hangs : !hangs && !keeps; });
     if (stop.stop_requested())
       return {exchange::fate::lost, 0, "", {}, "stopped"};
     if (down > 0) {
@@ -62,8 +69,10 @@ class lease_server {
   std::condition_variable_any changed;
   int requests = 0;
   int releases = 0;
+  int breaks = 0;      // so many requests are thrown out
   int down = 0;        // so many requests reach nobody
   bool hangs = false;  // until the stop
+  bool keeps = false;  // likewise, but the lease is lent, and can be given back
   int status = 200;
   std::string body;  // in the place of an honest answer
   std::string holder;
@@ -329,7 +338,52 @@ TEST_CASE("site agent: ends while the gateway hangs, also at the release") {
                                [&] { return silent.leases.requests > 0; });
   }
   agent.reset();
-  CHECK(silent.leases.releases == 0);
+  // What the server made of the question nobody knows.
+  CHECK(silent.leases.releases == 1);
+  CHECK(silent.said.back() ==
+        "could not give a boot lease back that it may have; it runs out");
+}
+
+TEST_CASE("site agent: a lease that it was not told of is given back, too") {
+  world w;
+  w.leases.keeps = true;
+  auto agent = w.start(w.agent());
+  {
+    std::unique_lock lock{w.leases.mutex};
+    w.leases.changed.wait(lock, [&] { return w.leases.requests > 0; });
+  }
+  agent.reset();
+  CHECK(w.leases.releases == 1);
+  CHECK(w.leases.epoch == 1);
+  CHECK(w.leases.holder.empty());
+  CHECK(w.said.back() == "gave a boot lease back that it may have had");
+}
+
+TEST_CASE("site agent: what reached nobody leaves nothing to give back") {
+  world w;
+  w.leases.down = 1'000'000;
+  auto agent = w.start(w.agent());
+  w.wait_for("cable cut");
+  agent.reset();
+  CHECK(w.leases.releases == 0);
+}
+
+TEST_CASE("site agent: what the machine does not have now is tried again") {
+  world w;
+  w.leases.breaks = 1;
+  auto agent = w.start(w.agent());
+  w.wait_for(
+      "the site agent does not serve: no descriptors left; trying again");
+  w.wait_for("holds the boot lease");
+  CHECK(w.vouched().says.boot_lease_epoch == 1);
+  // Nor does it end the process when the agent is to end.
+  {
+    std::lock_guard lock{w.leases.mutex};
+    w.leases.breaks = 1;
+  }
+  agent.reset();
+  CHECK(w.said.back() ==
+        "could not give the boot lease back; it runs out: no descriptors left");
 }
 
 TEST_CASE("site agent: a node's identity is not run as one") {

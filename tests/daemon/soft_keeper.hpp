@@ -18,6 +18,7 @@ class soft_keeper final : public daemon::tpm::attesting_keeper {
   bool there = true;    // is_there()
   bool answers = true;  // else UNAVAILABLE
   bool signs = true;    // sign() alone
+  bool has_ek = true;   // choose_ek()
   bool has_ecc = true;  // else it makes no key of ours
   int seed = 0;         // a clear counts it up: another AK, no old key loads
   int board = 0;        // a replaced TPM has another EK too
@@ -66,6 +67,8 @@ class soft_keeper final : public daemon::tpm::attesting_keeper {
   result<daemon::tpm::chosen_ek> choose_ek(
       const std::optional<std::string>& recorded) override {
     BC_TRYV(called("ek " + recorded.value_or("-")));
+    if (!has_ek)
+      return fail(errc::invalid_state, "this TPM makes no EK");
     if (recorded && *recorded != "p256")
       return fail(errc::invalid_state,
                   "this TPM makes no EK of kind " + *recorded);

@@ -75,6 +75,40 @@ TEST_CASE("tpm doctor: none is fine where none is needed, else it fails") {
              StartsWith("failed: the certificate names its AK, but [tpm]"));
 }
 
+TEST_CASE("tpm doctor: the helper that bcd node has it by") {
+  world w;
+  CHECK(w.said("tpm-helper") == "nothing");
+  w.configured.helper = helper_settings{"bcd", "/run/bcd/helper.sock"};
+  w.seen.helper = helper_look{{}, w.tpm->statement(), {}};
+  CHECK(w.said("tpm-helper") ==
+        "ok: bcd helper at /run/bcd/helper.sock answers for bcd");
+  SECTION("another AK") {
+    w.seen.helper->ak = "urn:bc:tpm-ak:sha256:other";
+    CHECK_THAT(w.said("tpm-helper"),
+               StartsWith("failed: bcd helper at /run/bcd/helper.sock derives "
+                          "urn:bc:tpm-ak:sha256:other, the certificate names"));
+    w.me.who.certificate_chain.front() = w.certificate(w.me.key.pub(), {});
+    CHECK_THAT(w.said("tpm-helper"),
+               StartsWith("failed") &&
+                   Contains("the TPM derives " + w.tpm->statement()));
+  }
+  SECTION("silent") {
+    w.seen.helper = helper_look{{}, {}, "bcd helper does not answer"};
+    CHECK_THAT(w.said("tpm-helper"),
+               StartsWith("failed: bcd node has the TPM by it") &&
+                   Contains("systemctl enable --now bcd-helper"));
+    // Also where the doctor cannot open the TPM itself.
+    w.seen.closed = "closed";
+    CHECK_THAT(w.said("tpm-helper"), StartsWith("failed"));
+    w.me = w.server.identity();
+    CHECK_THAT(w.said("tpm-helper"), StartsWith("warning"));
+  }
+  SECTION("no such user") {
+    w.seen.helper->no_user = "this machine has no user bcd";
+    CHECK_THAT(w.said("tpm-helper"), StartsWith("failed: this machine has no"));
+  }
+}
+
 TEST_CASE("tpm doctor: one that does not open") {
   world w;
   w.seen.closed = "/dev/tpmrm0 may not be opened";

@@ -270,6 +270,69 @@ TEST_CASE("tpm join: no TPM: nothing is sent and nothing is set aside") {
   CHECK(fs::exists(w.folder / "data/identity.json") == w.reset);
 }
 
+TEST_CASE("tpm join: an EK that cannot be made leaves the identity in place") {
+  world w;
+  REQUIRE(w.join().exit_code == join_exit::joined);
+  w.tpm->has_ek = false;
+  w.reset = true;
+  auto got = w.join();
+  CHECK(got.exit_code == join_exit::local);
+  CHECK_THAT(got.message, Catch::StartsWith("the TPM: ") &&
+                              Catch::Contains("nothing was sent"));
+  CHECK(fs::exists(w.folder / "data/identity.json"));
+  CHECK(w.server.challenges.size() == 1);
+}
+
+TEST_CASE("tpm join: away while a person is waited for, it is waited for too") {
+  world w;
+  w.until_decided = true;
+  w.defer(1);
+  w.while_waiting = [&w] { w.tpm->answers = w.waits.size() > 6; };
+  auto got = w.join();
+  INFO(got.message);
+  REQUIRE(got.exit_code == join_exit::joined);
+  CHECK(w.waits.size() == 7);
+  CHECK(w.said_so("the TPM: /dev/tpmrm0: No such device; trying again") == 1);
+  CHECK(w.server.joins.front().csr == w.server.joins.back().csr);
+}
+
+TEST_CASE(
+    "tpm join: away before anybody was asked, a few tries, then it ends") {
+  world w;
+  w.challenge([&](auto& s, const auto& asked) {
+    w.tpm->answers = false;
+    return s.gateway.answered(s.challenge(asked));
+  });
+  auto got = w.join();
+  CHECK(got.exit_code == join_exit::local);
+  CHECK_THAT(got.message, Catch::StartsWith("the TPM: "));
+  CHECK(w.waits.size() == 3);
+  CHECK(w.server.joins.empty());
+}
+
+TEST_CASE("tpm join: cleared while a person is waited for, it ends") {
+  world w;
+  w.until_decided = true;
+  w.defer(1);
+  w.while_waiting = [&w] { w.tpm->seed = 1; };
+  CHECK(w.join().exit_code == join_exit::local);
+  CHECK(w.waits.size() == 1);
+}
+
+TEST_CASE("tpm join: the EK of a reset that waits is the next run's too") {
+  world w;
+  REQUIRE(w.join().exit_code == join_exit::joined);
+  w.tpm->seed = 1;
+  w.reset = true;
+  w.recorded = "p256";
+  w.defer(1);
+  REQUIRE(w.join().exit_code == join_exit::refused);
+  CHECK(pending_ek(w.folder / "data") == "p256");
+  w.reset = false;
+  REQUIRE(w.join().exit_code == join_exit::joined);
+  CHECK(pending_ek(w.folder / "data").empty());
+}
+
 TEST_CASE("tpm join: cleared, a reset joins by the same EK (case 124)") {
   world w;
   REQUIRE(w.join().exit_code == join_exit::joined);
@@ -367,4 +430,47 @@ TEST_CASE("join: a TPM that is required and fails ends a token's join") {
                       secret_bytes{fake_gateway::token}, options);
   CHECK(got.exit_code == join_exit::local);
   CHECK(w.gateway.requests.empty());
+}
+
+TEST_CASE("join: a pending key whose TPM is away spends no token") {
+  world w;
+  auto options = w.gateway.options();
+  options.keys = machine_keys{w.tpm, false};
+  int asked = 0;
+  options.send = [&](std::string_view) -> exchange {
+    ++asked;
+    return {exchange::fate::lost, 0, "", {}, "cable cut"};
+  };
+  auto join = [&] {
+    return run_join(w.configured, w.machine, secret_bytes{fake_gateway::token},
+                    options);
+  };
+  REQUIRE(join().exit_code == join_exit::unreachable);
+  REQUIRE(w.pending());
+  const auto sent = asked;
+  SECTION("away") {
+    w.tpm->answers = false;
+  }
+  SECTION("in lockout") {
+    w.tpm->signs = false;
+  }
+  auto got = join();
+  CHECK(got.exit_code == join_exit::local);
+  CHECK_THAT(got.message, Catch::StartsWith("the TPM, which has the key") &&
+                              Catch::Contains("nothing was sent"));
+  CHECK(asked == sent);
+  CHECK(w.pending());
+  w.tpm->answers = w.tpm->signs = true;
+  CHECK(join().exit_code == join_exit::unreachable);
+  CHECK(asked > sent);
+}
+
+TEST_CASE("join: it says whether it held the data folder") {
+  world w;
+  CHECK(w.join().held_folder);
+  CHECK(w.join().held_folder);  // joined already
+  w.configured.data_dir = w.folder / "other";
+  fs::create_directory(w.configured.data_dir);
+  fs::permissions(w.configured.data_dir, fs::perms{0755});
+  CHECK_FALSE(w.join().held_folder);
 }

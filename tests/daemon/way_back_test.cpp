@@ -12,6 +12,7 @@ using namespace bc;
 using namespace bc::daemon;
 using namespace bc::testing;
 using std::chrono::hours;
+using std::chrono::minutes;
 using end = renewal_attempt::end;
 
 namespace {
@@ -42,9 +43,7 @@ struct world : tpm_world {
       out.tpm = tpm;
     return out;
   }
-  way_back ways() {
-    return {configured, store, tools(), [this] { return now; }};
-  }
+  way_back ways() { return {configured, store, tools()}; }
 };
 
 }  // namespace
@@ -90,7 +89,7 @@ TEST_CASE("way back: refused by the certificate, the TPM brings it back") {
   world w;
   w.me.who.attestor = "tpm";
   w.me.who.ek_kind = "p256";
-  auto got = w.ways().attempt(w.me);
+  auto got = w.ways().attempt(w.me, w.now);
   INFO(got.why);
   REQUIRE(got.what == end::renewed);
   CHECK(w.by_certificate == 1);
@@ -108,7 +107,7 @@ TEST_CASE("way back: after seven days the TPM alone is asked") {
   w.now = w.me.who.not_after + rejoin_window + seconds{1};
   auto ways = w.ways();
   CHECK(ways.is_open(w.me, w.now));
-  CHECK(ways.attempt(w.me).what == end::renewed);
+  CHECK(ways.attempt(w.me, w.now).what == end::renewed);
   CHECK(w.by_certificate == 0);
 }
 
@@ -119,12 +118,12 @@ TEST_CASE("way back: a person is waited for with the same CSR") {
     w.attestor.join_script.push_back(
         [](auto& s, const auto& r) { return s.deferred(r); });
   for (int i = 0; i < 3; ++i) {
-    auto got = ways.attempt(w.me);
+    auto got = ways.attempt(w.me, w.now);
     CHECK(got.what == end::unavailable);
     CHECK_THAT(got.why, Catch::Contains("a person must approve") &&
                             Catch::Contains("jreq_"));
   }
-  CHECK(ways.attempt(w.me).what == end::renewed);
+  CHECK(ways.attempt(w.me, w.now).what == end::renewed);
   // The certificate was refused once, and not again while the request waits.
   CHECK(w.by_certificate == 1);
   for (const auto& r : w.attestor.joins)
@@ -140,18 +139,18 @@ TEST_CASE("way back: refused by both, both are asked the next time") {
           s.failed(errc::access_denied, asked.csr_sha256));
     });
   for (int i = 1; i <= 2; ++i) {
-    CHECK(ways.attempt(w.me).what == end::refused);
+    CHECK(ways.attempt(w.me, w.now).what == end::refused);
     CHECK(w.by_certificate == i);
     CHECK(w.attestor.challenges.size() == static_cast<std::size_t>(i));
   }
-  CHECK(ways.attempt(w.me).what == end::renewed);
+  CHECK(ways.attempt(w.me, w.now).what == end::renewed);
 }
 
 TEST_CASE("way back: where the helper has the TPM, nobody proves it") {
   world w;
   w.has_tpm = false;
   auto ways = w.ways();
-  CHECK(ways.attempt(w.me).what == end::refused);
+  CHECK(ways.attempt(w.me, w.now).what == end::refused);
   CHECK(w.attestor.challenges.empty());
   CHECK(ways.is_open(w.me, w.now));
   CHECK_FALSE(
@@ -171,7 +170,7 @@ TEST_CASE("way back: another TPM than the certificate's sends nothing") {
   SECTION("away") {
     w.tpm->answers = false;
   }
-  auto got = w.ways().attempt(w.me);
+  auto got = w.ways().attempt(w.me, w.now);
   CHECK(got.what == end::no_key);
   CHECK(w.by_certificate == 0);
   CHECK(w.attestor.challenges.empty());
@@ -188,4 +187,70 @@ TEST_CASE("way back: only a node's certificate comes back by a TPM") {
   CHECK_FALSE(ways.is_open(w.me, over));
   w.me.who.certificate_chain.front() = w.certificate(w.me.key.pub(), {});
   CHECK_FALSE(ways.is_open(w.me, over));
+}
+
+TEST_CASE(
+    "way back: an answer that was lost for too long costs its CSR alone") {
+  world w;
+  auto ways = w.ways();
+  const auto pending = w.folder / "data/csr.pending";
+  w.attestor.join_script.push_back([](auto& s, const auto& r) {
+    (void)s.judged(r);
+    return exchange{exchange::fate::lost, 0, "", {}, "cable cut"};
+  });
+  CHECK(ways.attempt(w.me, w.now).what == end::lost);
+  const auto refused = [](auto& s, const wire::join_request& r) {
+    return s.gateway.answered(
+        s.failed(errc::access_denied, to_bytes(pki::sha256(r.csr))));
+  };
+  // The server may have the answer still: the same again.
+  w.attestor.join_script.push_back(refused);
+  CHECK(ways.attempt(w.me, w.now).what == end::refused);
+  CHECK(std::filesystem::exists(pending));
+  // It has not: from now on another one.
+  std::filesystem::last_write_time(
+      pending, std::filesystem::file_time_type::clock::now() - minutes{11});
+  w.attestor.join_script.push_back(refused);
+  CHECK(ways.attempt(w.me, w.now).what == end::refused);
+  CHECK_FALSE(std::filesystem::exists(pending));
+  CHECK(ways.attempt(w.me, w.now).what == end::renewed);
+  REQUIRE(w.attestor.joins.size() == 4);
+  CHECK(w.attestor.joins[2].csr == w.attestor.joins[0].csr);
+  CHECK(w.attestor.joins[3].csr != w.attestor.joins[0].csr);
+}
+
+TEST_CASE("way back: a request that waits keeps its CSR for as long") {
+  world w;
+  auto ways = w.ways();
+  for (int i = 0; i < 2; ++i) {
+    w.attestor.join_script.push_back(
+        [](auto& s, const auto& r) { return s.deferred(r); });
+    CHECK(ways.attempt(w.me, w.now).what == end::unavailable);
+    CHECK(w.store.pending_is_recent());
+    std::filesystem::last_write_time(
+        w.folder / "data/csr.pending",
+        std::filesystem::file_time_type::clock::now() - hours{1});
+  }
+}
+
+TEST_CASE(
+    "way back: a pending key that the TPM does not sign with sends nothing") {
+  world w;
+  const auto first = w.store.pending([&w] { return w.keys.make(); }).value();
+  REQUIRE(first.key.blobs() != nullptr);
+  SECTION("of a certificate that names its AK") {}
+  SECTION("of one that does not") {
+    w.me.who.certificate_chain.front() = w.certificate(w.me.key.pub(), {});
+  }
+  w.tpm->signs = false;
+  auto got = w.ways().attempt(w.me, w.now);
+  CHECK(got.what == end::no_key);
+  CHECK(w.by_certificate == 0);
+  CHECK(w.attestor.challenges.empty());
+  // Made anew once it is known to be gone.
+  w.tpm->signs = true;
+  w.tpm->seed = 1;
+  auto second = w.store.pending([&w] { return w.keys.make(); });
+  REQUIRE(second);
+  CHECK_FALSE(second.value().key.pub() == first.key.pub());
 }

@@ -18,6 +18,8 @@ class InstallAgain(InstallCase):
         identity = (self.server.root / "var/lib/bcd/identity.json").read_text()
         with (self.server.root / "etc/bcd/config.toml").open("a") as config:
             config.write('data_dir = "/var/lib/bcd"\n')
+        # For a node that is not root ([helper]).
+        (self.server.root / "etc/bcd/config.toml").chmod(0o644)
 
         self.script("newer")  # with the digest of the old one
         self.replace_program(self.downloads.bcd + b" of before")
@@ -43,6 +45,9 @@ class InstallAgain(InstallCase):
             (self.server.root / "var/lib/bcd/identity.json").read_text(),
             identity)
         config = (self.server.root / "etc/bcd/config.toml").read_text()
+        self.assertEqual(
+            (self.server.root / "etc/bcd/config.toml").stat().st_mode & 0o777,
+            0o644)
         self.assertEqual(config.count("data_dir"), 1)
         self.assertEqual(config.count("\nsite = "), 1)
 

@@ -10,12 +10,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 from harness import WAIT, Case, Program, main
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tpm"))
 import raw_tpm  # noqa: E402
 
+# What is left of the shortest lifetime once 5 minutes are taken off.
+LIFE = 60
 WRONG = "renewal failed: the TPM is unavailable or names another AK"
 
 
@@ -151,6 +154,30 @@ class Tpm(Case):
         node = self.start("node")
         node.wait_for("connected to the gateway")
 
+    def test_comes_back_by_its_tpm(self):
+        """Off until its certificate was over, by which the pool takes nobody
+        back (case 108)."""
+        name = self.join()
+        self.control.cli("pools", "update", self.control.pool,
+                         "--join-attestor", "tpm")
+        before = self.control.json("nodes", "get", name)
+        ak = self.named_ak()
+        time.sleep(LIFE + 5)
+        node = self.start("node")
+        node.wait_for("joining again by it")
+        node.wait_for("joined again by the TPM")
+        node.wait_for("connected to the gateway")
+        after = self.control.json("nodes", "get", name)
+        self.assertEqual(after["attestor"], "tpm")
+        self.assertEqual(after["identityGeneration"],
+                         before["identityGeneration"] + 1)
+        self.assertEqual(self.named_ak(), ak)
+        self.assertEqual(self.identity()["ekKind"], "rsa-2048")
+        # The certificate was asked first, and refused.
+        self.assertTrue(
+            [e for e in self.control.events("security.join.refused")
+             if e["data"]["attestor"] == "x509pop"])
+
     def test_helper(self):
         if os.geteuid() != 0 or not shutil.which("setpriv"):
             self.skipTest("needs root, to become another user")
@@ -191,6 +218,12 @@ class Tpm(Case):
         self.assertEqual((data / "node.key").stat().st_uid, nobody)
         node.process.send_signal(signal.SIGTERM)
         self.assertEqual(node.process.wait(timeout=10), 0)
+        # By its certificate, for a person: the folder is the user's again.
+        done = self.run_bcd("join", "--attestor", "x509pop")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for file in (data, data / "identity.json", data / "node.key"):
+            self.assertEqual(file.stat().st_uid, nobody, file)
+        self.assertEqual(self.checks()["tpm-helper"]["status"], "ok")
         # Joined already, it says so beside what is the user's, and it stays so.
         done = self.run_bcd("join", "--attestor", "tpm")
         self.assertIn("already joined", done.stdout)

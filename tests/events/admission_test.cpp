@@ -347,6 +347,49 @@ TEST_CASE("admission: whose node a TPM's machine takes back") {
   CHECK(w.judged() == why);
 }
 
+TEST_CASE("admission: which node a TPM's machine may say it is") {
+  const std::string ek(64, 'e');
+  const auto own = fixed_id<node_id>(1).str();
+  const auto another = fixed_id<node_id>(2).str();
+  world w;
+  w.granting = [&ek](grant& g) {
+    g.attestor = "tpm";
+    g.token.reset();
+    g.reclaims = takes_back::its_own;
+    g.bound = true;
+    g.ek_hash = ek;
+  };
+  std::optional<refusal_reason> why = refusal_reason::join_expect;
+  SECTION("none, of an EK that is nobody's") {
+    why.reset();
+  }
+  SECTION("any, of an EK that is nobody's") {
+    w.claimed_node = own;
+  }
+  SECTION("the EK's own") {
+    w.is_known().ek_hash = ek;
+    w.claimed_node = own;
+    why.reset();
+  }
+  SECTION("another than the EK's") {
+    w.is_known().ek_hash = ek;
+    w.claimed_node = another;
+  }
+  SECTION("the hardware's, which the EK is not bound to") {
+    w.is_known().ek_hash = GENERATE_COPY(std::string{}, std::string(64, 'f'));
+    w.claimed_node = own;
+  }
+  SECTION("one that was the EK's and is deleted") {
+    w.is_known().ek_hash = ek;
+    w.known->current = node::status::retired;
+    w.claimed_node = own;
+  }
+  CHECK(w.judged() == why);
+  // Which node it is, the words do not tell.
+  for (const auto& rule : w.ruled().rules)
+    CHECK(rule.expected.find("node_") == std::string::npos);
+}
+
 TEST_CASE("admission: a token never takes a TPM's node (case 127)") {
   world w;
   w.t().allow_reclaim = true;

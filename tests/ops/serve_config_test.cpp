@@ -149,7 +149,7 @@ TEST_CASE("serve: the TPM attestor's section", "[ops]") {
   serve_config c;
   toml_file file{section("allow = {\"" + ek + "\" = \"" + pool +
                          "\"}\ndeny = [\"" + std::string(64, 'b') +
-                         "\", \"CN=Maker\"]\nenrollment = true\n"
+                         "\"]\nenrollment = true\n"
                          "pending_ttl = \"2h\"\npending_places = 7\n"
                          "max_lifetime = \"1h\"\n"
                          "require_certified_key = false\n")};
@@ -161,7 +161,7 @@ TEST_CASE("serve: the TPM attestor's section", "[ops]") {
   const auto& tpm = *got.value();
   REQUIRE(tpm.allowed.size() == 1);
   CHECK(tpm.allowed.at(ek).str() == pool);
-  CHECK(tpm.judge.denied.size() == 2);
+  CHECK(tpm.judge.denied == std::vector{std::string(64, 'b')});
   CHECK(tpm.judge.ek_roots.empty());
   CHECK_FALSE(tpm.judge.require_certified_key);
   REQUIRE(tpm.enrollment);
@@ -177,6 +177,11 @@ TEST_CASE("serve: the TPM attestor's section", "[ops]") {
        "is not the 64 lower-case digits"},
       {"allow = {\"" + ek + "\" = \"here\"}\n", "'here' is no pool's id"},
       {"deny = [\"maker\"]\n", "neither an EK's hash nor an issuer's name"},
+      {"deny = [\"/C=DE/CN=Maker\"]\n", "nor an issuer's name"},
+      {"deny = [\"CN = Maker, O = Example\"]\n", "nor an issuer's name"},
+      {"deny = [\"issuer=issuer=CN=Maker\"]\n", "nor an issuer's name"},
+      {"deny = [\"CN=Maker\"]\n",
+       "'CN=Maker' is an issuer, which keeps nobody out"},
       {"ek_roots = [\"x\"]\nadmit_verified = {\"here\" = \"" + pool + "\"}\n",
        "'here' is no site's id"},
       {"admit_verified = {\"" + site + "\" = \"" + pool + "\"}\n",
@@ -215,6 +220,21 @@ TEST_CASE("serve: the roots of EKs are read, and nothing else is", "[ops]") {
     REQUIRE_FALSE(refused);
     CHECK(refused.error().message.find(file) != std::string::npos);
   }
+}
+
+TEST_CASE("serve: an EK's issuer is denied as its certificates name it",
+          "[ops]") {
+  serve::tpm_settings s;
+  s.enabled = true;
+  s.ek_roots = {"x"};
+  s.deny = {"CN=Maker,O=Example", "issuer=CN=Other\\, Ltd"};
+  CHECK(serve::problems_of(s).size() == 2);
+  // Who need not send the certificate is not known by it.
+  s.require_ek_cert = true;
+  CHECK(serve::problems_of(s).empty());
+  s.ek_roots.clear();
+  CHECK(serve::attestor_of(s).value()->judge.denied ==
+        std::vector<std::string>{"CN=Maker,O=Example", "CN=Other\\, Ltd"});
 }
 
 TEST_CASE("serve: an attestor is on where it is said, and in the sample",

@@ -5,6 +5,7 @@
 #include "pki/certificate.hpp"
 
 #include <catch2/catch.hpp>
+#include <openssl/core_names.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
 
@@ -97,6 +98,24 @@ TEST_CASE("outside_key: a certificate is for it, another's is not") {
   auto foreign = parsed(certificate_of(other.key.pub()));
   CHECK(X509_check_private_key(own.get(), k.evp.get()) == 1);
   CHECK(X509_check_private_key(foreign.get(), k.evp.get()) != 1);
+}
+
+// As OpenSSL 3.0.0 to 3.0.7 exports every key.
+TEST_CASE("outside_key: a compressed point is the same key") {
+  for (int i = 0; i < 8; ++i) {
+    elsewhere k, other;
+    for (const auto* format : {"compressed", "uncompressed"}) {
+      INFO(format);
+      auto local = pki::evp_key(k.key);
+      auto foreign = pki::evp_key(other.key);
+      for (auto* key : {local.get(), foreign.get()})
+        REQUIRE(EVP_PKEY_set_utf8_string_param(
+                    key, OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT, format) ==
+                1);
+      CHECK(EVP_PKEY_eq(local.get(), k.evp.get()) == 1);
+      CHECK(EVP_PKEY_eq(foreign.get(), k.evp.get()) != 1);
+    }
+  }
 }
 
 TEST_CASE("outside_key: keys of the process stay with OpenSSL's provider") {
