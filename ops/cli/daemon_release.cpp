@@ -17,7 +17,7 @@ namespace bc::cli {
 
 namespace {
 
-constexpr std::size_t max_program = 128 * 1024 * 1024;
+constexpr std::size_t max_program = 256 * 1024 * 1024;
 // ELF: magic, 64 bits, little endian; e_machine at 18 (System V ABI).
 constexpr std::string_view elf_start{
     "\x7f"
@@ -42,7 +42,7 @@ result<std::string> read_program(const std::string& path) {
     return fail(errc::not_found,
                 "cannot read " + path + ": " + failed.message());
   if (size > max_program)
-    return bad(path + " is over 128 MiB");
+    return bad(path + " is over 256 MiB");
   std::ifstream in{path, std::ios::binary};
   std::ostringstream out;
   out << in.rdbuf();
