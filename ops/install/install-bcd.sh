@@ -257,8 +257,8 @@ bcd_digest() {
 
 bcd_fetch() (
   # A server that sends without end must not fill the disk. The unit is 512
-  # bytes, or 1024 in some shells: 128 or 256 MiB.
-  ulimit -f 262144
+  # bytes, or 1024 in some shells: 256 or 512 MiB.
+  ulimit -f 524288
   case $fetch_with in
     curl)
       exec curl -q -fsS --connect-timeout 30 --speed-limit 1024 \
