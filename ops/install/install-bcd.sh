@@ -330,7 +330,8 @@ bcd_write_files() {
   {
     new_config=$(mktemp "$config.XXXXXX") &&
       # Mode and owner of the one that is there: a node that is not root reads it.
-      { [ ! -f "$config" ] || cp -p "$config" "$new_config"; } &&
+      { [ ! -f "$config" ] || [ -L "$config" ] ||
+        cp -p "$config" "$new_config"; } &&
       bcd_config_text >"$new_config" &&
       new_key_file=$(mktemp "$key_file.XXXXXX") &&
       printf '%s\n' "$join_encryption_jwk" >"$new_key_file" &&
