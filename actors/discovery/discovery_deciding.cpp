@@ -1,4 +1,5 @@
 #include "actors/batches.hpp"
+#include "actors/claim_owner.hpp"
 #include "actors/discovery/discovery_run.hpp"
 #include "events/streams.hpp"
 
@@ -99,11 +100,10 @@ void discovery_run::on_decided_holder(
                            holder ? holder->stream : events::stream_id{}}};
   if (!holder)
     return find_pool();
-  const std::string_view stream = holder->stream;
-  auto id = join_request_id::parse(stream.substr(stream.find(':') + 1));
+  const auto id = owner_of<join_request_id>(*holder);
   if (!id)
     return decided(fail(errc::internal, "Decided by no join request"));
-  facts_->streams->request(id.value(), then(&discovery_run::on_decided));
+  facts_->streams->request(*id, then(&discovery_run::on_decided));
 }
 
 // A person said no to this very CSR; a token does not make it a yes. That

@@ -1,5 +1,6 @@
 #include "actors/joining/judged_by.hpp"
 
+#include "actors/claim_owner.hpp"
 #include "events/streams.hpp"
 
 #include <optional>
@@ -9,12 +10,6 @@
 namespace bc::actors {
 
 namespace {
-
-std::optional<node_id> node_of(const events::claim_holder& holder) {
-  const std::string_view stream = holder.stream;
-  auto id = node_id::parse(stream.substr(stream.find(':') + 1));
-  return id ? std::optional{std::move(id).value()} : std::nullopt;
-}
 
 class reading : public std::enable_shared_from_this<reading> {
  public:
@@ -110,7 +105,7 @@ class reading : public std::enable_shared_from_this<reading> {
                  node_step next) {
     if (!holder)
       return (this->*next)(nullptr);
-    auto id = node_of(*holder);
+    auto id = owner_of<node_id>(*holder);
     if (!id)
       return done_(fail(errc::internal, "A machine's claim is no node's"));
     streams_->node(*id, then(next));

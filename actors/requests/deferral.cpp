@@ -2,6 +2,7 @@
 
 #include "actors/api/models_wait.hpp"
 #include "actors/batches.hpp"
+#include "actors/claim_owner.hpp"
 #include "actors/requests/places.hpp"
 #include "events/streams.hpp"
 #include "pki/digest.hpp"
@@ -20,15 +21,6 @@ namespace request = events::join_request;
 // Of attempts at once all but one find their ground moved; a few more want the
 // same place.
 constexpr int max_tries = 8;
-
-std::optional<join_request_id> request_of(const events::claim_holder& holder) {
-  auto stream = std::string_view{holder.stream};
-  auto colon = stream.find(':');
-  if (colon == stream.npos)
-    return std::nullopt;
-  auto id = join_request_id::parse(stream.substr(colon + 1));
-  return id ? std::optional{std::move(id).value()} : std::nullopt;
-}
 
 std::uint64_t seed_of(const join_request_id& id) {
   auto digest = pki::sha256(as_bytes(id.str()));
@@ -70,7 +62,7 @@ class deferring : public std::enable_shared_from_this<deferring> {
   }
 
   void on_decided_holder(std::optional<events::claim_holder> holder) {
-    auto id = holder ? request_of(*holder) : std::nullopt;
+    auto id = holder ? owner_of<join_request_id>(*holder) : std::nullopt;
     if (!id)
       return find_pending();
     held_.push_back(std::move(*holder));
@@ -85,7 +77,7 @@ class deferring : public std::enable_shared_from_this<deferring> {
                      then(&deferring::on_pending_holder));
   }
   void on_pending_holder(std::optional<events::claim_holder> holder) {
-    auto id = holder ? request_of(*holder) : std::nullopt;
+    auto id = holder ? owner_of<join_request_id>(*holder) : std::nullopt;
     if (!id)
       return judge();
     held_.push_back(std::move(*holder));

@@ -1,5 +1,6 @@
 #include "actors/tpm/tpm_attesting.hpp"
 
+#include "actors/claim_owner.hpp"
 #include "actors/joining/key_fault.hpp"
 #include "actors/tpm/tpm_run.hpp"
 #include "base/encoding.hpp"
@@ -30,12 +31,6 @@ pki::tpm::evidence evidence_of(const wire::tpm_evidence& sent) {
   out.certify_info = sent.certify_info;
   out.certify_signature = sent.certify_signature;
   return out;
-}
-
-std::optional<node_id> node_of(const events::claim_holder& holder) {
-  const std::string_view stream = holder.stream;
-  auto id = node_id::parse(stream.substr(stream.find(':') + 1));
-  return id ? std::optional{std::move(id).value()} : std::nullopt;
 }
 
 }  // namespace
@@ -72,7 +67,7 @@ void tpm_run::prove(time_point now,
 void tpm_run::on_ek_holder(std::optional<events::claim_holder> holder) {
   if (!holder)
     return find_allowed();
-  auto id = node_of(*holder);
+  auto id = owner_of<node_id>(*holder);
   if (!id)
     return proved(fail(errc::internal, "An EK's claim is no node's"));
   facts_->streams->node(*id, while_proving(&tpm_run::on_bound));
