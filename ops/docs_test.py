@@ -7,6 +7,7 @@ is what that block must have printed, all of it (standard output and error
 together); `…` matches anything.
 """
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -153,20 +154,25 @@ def run_blocks(page, found, programs, folder, limit):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", required=True, type=pathlib.Path)
+    parser.add_argument("--jobs", type=int, default=1, metavar="N",
+                        help="so many pages at a time")
     parser.add_argument("pages", nargs="+", type=pathlib.Path)
     options = parser.parse_args()
+    programs = options.bin.resolve()
     failed = 0
-    for page in options.pages:
-        problem = run_page(page, options.bin.resolve())
-        if problem is None:
-            if len(options.pages) == 1:
-                print(f"{page}: has no sh block", file=sys.stderr)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        problems = pool.map(lambda page: run_page(page, programs),
+                            options.pages)
+        for page, problem in zip(options.pages, problems):
+            if problem is None:
+                if len(options.pages) == 1:
+                    print(f"{page}: has no sh block", file=sys.stderr)
+                    failed += 1
+            elif problem:
+                print(problem, file=sys.stderr)
                 failed += 1
-        elif problem:
-            print(problem, file=sys.stderr)
-            failed += 1
-        else:
-            print(f"{page}: ran as written")
+            else:
+                print(f"{page}: ran as written", flush=True)
     return 1 if failed else 0
 
 

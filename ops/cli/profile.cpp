@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t longest_name = 64;
 
 using member = std::string profile::*;
-constexpr std::pair<std::string_view, member> texts[] = {
+constexpr std::pair<std::string_view, member> text_fields[] = {
     {"url", &profile::url},
     {"ca_file", &profile::ca_file},
     {"credential", &profile::credential},
@@ -34,9 +34,9 @@ result<void> put(profile& to, const std::string& name, std::string_view key,
     return ok();
   }
   const auto* known =
-      std::find_if(std::begin(texts), std::end(texts),
+      std::find_if(std::begin(text_fields), std::end(text_fields),
                    [&](const auto& t) { return t.first == key; });
-  if (known == std::end(texts))
+  if (known == std::end(text_fields))
     return fail(errc::invalid_config, "unknown key " + shown);
   const auto* text = value.as_string();
   if (text == nullptr)
@@ -105,7 +105,7 @@ std::string format_profiles(const profiles& all) {
   std::string out = "# Written by `better-compute login`; holds credentials.\n";
   for (const auto& [name, one] : all) {
     toml::table fields;
-    for (const auto& [key, which] : texts)
+    for (const auto& [key, which] : text_fields)
       if (const auto& text = one.*which; !text.empty())
         fields.insert(key, text);
     if (one.position > 0 && one.position <= most_position)

@@ -16,7 +16,7 @@ namespace name = events::name;
 
 class lease_world : public join_world {
  public:
-  member agent(int n, const std::optional<site_id>& at = std::nullopt) {
+  session_member agent(int n, const std::optional<site_id>& at = std::nullopt) {
     auto token = mint_token([&](events::join_token::created& t) {
       t.token_role = events::join_token::role::site;
       t.pool.reset();
@@ -45,14 +45,15 @@ class lease_world : public join_world {
     REQUIRE(answers == 1);
     return out;
   }
-  [[nodiscard]] actors::daemon_call call(const member& m,
+  [[nodiscard]] actors::daemon_call call(const session_member& m,
                                          bool release = false) const {
     return call_of(
         actors::daemon_request::boot_lease,
         wire::encode(wire::boot_lease_request{m.id.str(), site.str(), release}),
         m.certificate);
   }
-  wire::boot_lease_body lease_for(const member& m, bool release = false) {
+  wire::boot_lease_body lease_for(const session_member& m,
+                                  bool release = false) {
     auto out = ask(call(m, release));
     INFO(out.reply.body);
     REQUIRE(out.reply.status == 200);
@@ -82,11 +83,12 @@ class behind_ledger final : public sync_ledger {
   using sync_ledger::sync_ledger;
   void node(const node_id& id,
             actors::reply_to<actors::shared_state<node::state>> done) override {
-    if (old)
+    if (old && (!of || *of == id))
       return done(std::exchange(old, nullptr));
     sync_ledger::node(id, std::move(done));
   }
   actors::shared_state<node::state> old;
+  std::optional<node_id> of;  // nullopt: the first that is asked for
 };
 
 }  // namespace
@@ -141,6 +143,61 @@ TEST_CASE_METHOD(lease_world, "boot lease: given up, it is free at once",
   auto next = lease_for(b);
   CHECK(next.held);
   CHECK(next.epoch == 2);
+}
+
+TEST_CASE_METHOD(lease_world,
+                 "boot lease: more than half of it left, nothing is written",
+                 "[actors]") {
+  auto a = agent(1);
+  auto got = lease_for(a);
+  const auto before = head();
+  time.advance(seconds{40});
+  auto again = lease_for(a);
+  CHECK(again.held);
+  CHECK(again.expires_ms == got.expires_ms);
+  CHECK(head() == before);
+}
+
+TEST_CASE_METHOD(lease_world,
+                 "boot lease: an agent that is gone has lost it at once",
+                 "[actors]") {
+  auto a = agent(1), b = agent(2);
+  CHECK(lease_for(a).held);
+  SECTION("revoked") {
+    command(a.id, node::revoke_identity{time.now(), ""});
+  }
+  SECTION("deleted") {
+    retire(a.id);
+  }
+  check_refused(call(a));
+  // To give back what another has changes nothing.
+  const auto before = head();
+  CHECK_FALSE(lease_for(b, true).held);
+  CHECK(head() == before);
+  auto got = lease_for(b);
+  CHECK(got.held);
+  CHECK(got.epoch == 2);
+  CHECK(got.holder == b.id.str());
+  auto taken = after(head() - 1);
+  CHECK(taken[0].type == name::boot_lease_acquired);
+  CHECK(taken[0].data.find("\"previous\":\"" + a.id.str() + '"') !=
+        std::string::npos);
+}
+
+TEST_CASE_METHOD(lease_world,
+                 "boot lease: an agent that came back meanwhile keeps it",
+                 "[actors]") {
+  auto a = agent(1), b = agent(2);
+  CHECK(lease_for(a).held);
+  // Another process has not heard of the certificate that it has.
+  auto late = std::make_shared<behind_ledger>(*journal, time);
+  late->of = a.id;
+  late->old = std::make_shared<const node::state>();
+  through = late;
+  auto got = lease_for(b);
+  CHECK_FALSE(got.held);
+  CHECK(got.holder == a.id.str());
+  CHECK(late->old == nullptr);
 }
 
 TEST_CASE_METHOD(lease_world, "boot lease: who is refused", "[actors]") {

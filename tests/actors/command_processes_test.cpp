@@ -14,20 +14,20 @@ using actors::gateway_notice;
 
 class two_commanders : public two_processes {
  public:
-  member new_member(int n) {
+  session_member new_member(int n) {
     auto reply = a.join(w, make_machine(n), w.mint_token().text());
     REQUIRE(reply.status == 200);
     return member_of(
         wire::decode_join_answer(reply.status, reply.body).value());
   }
-  [[nodiscard]] std::string input(const member& m,
+  [[nodiscard]] std::string input(const session_member& m,
                                   const std::string& idempotency_key) const {
     return "{\"tenantId\":\"" + w.owner.str() + "\",\"nodeId\":\"" +
            m.id.str() + "\",\"kind\":\"ping\",\"idempotencyKey\":\"" +
            idempotency_key + "\"}";
   }
   /// Its id; the read models of both processes name it from then on.
-  std::string enqueue(process& p, const member& m) {
+  std::string enqueue(process& p, const session_member& m) {
     auto reply = p.call("commands.enqueue", key, input(m, "k"));
     INFO(reply.body);
     REQUIRE(reply.status == 200);
@@ -43,19 +43,19 @@ class two_commanders : public two_processes {
     p.server->daemons().call(std::move(call), one.take());
     return one.wait_for(1).front();
   }
-  static actors::daemon_call fetch(const member& m) {
+  static actors::daemon_call fetch(const session_member& m) {
     return call_of(daemon_request::fetch_commands,
                    wire::encode(wire::fetch_commands{"sess_1", m.id.str()}),
                    m.certificate);
   }
-  static actors::daemon_call result(const member& m, const std::string& id,
-                                    bool succeeded) {
+  static actors::daemon_call result(const session_member& m,
+                                    const std::string& id, bool succeeded) {
     return call_of(daemon_request::command_result,
                    wire::encode(wire::relayed_result{
                        "sess_1", m.id.str(), {id, succeeded, "{}"}}),
                    m.certificate);
   }
-  static std::size_t fetched(process& p, const member& m) {
+  static std::size_t fetched(process& p, const session_member& m) {
     auto reply = ask(p, fetch(m));
     INFO(reply.body);
     REQUIRE(reply.status == 200);
@@ -96,6 +96,36 @@ TEST_CASE_METHOD(two_commanders,
     p->models.reached = w.head();
   CHECK(eventually([&] { return fetched(a, m) == 0; }));
   stop();
+  check_journal();
+}
+
+TEST_CASE_METHOD(two_commanders,
+                 "two processes: too many wait only by read models that show "
+                 "what the journal has",
+                 "[actors]") {
+  start(milliseconds{20});
+  auto m = new_member(1);
+  auto& models = a.models;
+  constexpr std::uint64_t far = 1'000'000;
+  models.pending.assign(1'000, "cmd_x");
+  models.reached = 0;
+  CHECK(a.call("commands.enqueue", key, input(m, "k")).status == 503);
+  // They come to show it while the call waits: some had ended.
+  models.asked = 0;
+  collected<api_reply> replies;
+  a.server->api().call(
+      {"commands", "enqueue", "Bearer " + key, input(m, "k"), "req", {}},
+      replies.take());
+  CHECK(eventually([&] { return models.asked > 0; }));
+  models.pending.pop_back();
+  models.reached = far;
+  CHECK(replies.wait_for(1).front().status == 200);
+  models.pending.push_back("cmd_x");
+  auto full = a.call("commands.enqueue", key, input(m, "k2"));
+  CHECK(full.status == 409);
+  CHECK(full.body.find("INVALID_STATE") != std::string::npos);
+  stop();
+  CHECK(w.count("node.command.enqueued") == 1);
   check_journal();
 }
 

@@ -32,14 +32,14 @@ class session_rows final : public sample_queries {
 
 class gateways_world : public join_world {
  public:
-  member connected(int n, const std::string& gateway) {
+  session_member connected(int n, const std::string& gateway) {
     auto m = member_of(join(make_machine(n), mint_token().text()).answer);
     command(m.id, node::connect{time.now(), "sess_" + std::to_string(n),
                                 gateway, "192.0.2.1", "0.1.0", "aa"});
     models.rows[gateway].push_back(m.id.str());
     return m;
   }
-  bool is_connected(const member& m) {
+  bool is_connected(const session_member& m) {
     return node::live_session(node(m.id)) != nullptr;
   }
   /// True: all went well.
@@ -216,7 +216,7 @@ TEST_CASE_METHOD(gateways_world,
     node_id bad;
     errc trouble = errc::internal;
   };
-  std::vector<member> all;
+  std::vector<session_member> all;
   for (int i = 0; i < 3; ++i)
     all.push_back(connected(i, "gw_gone"));
   time.advance(2 * silence);

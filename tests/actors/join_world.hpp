@@ -103,7 +103,8 @@ class join_world {
   template <class Command>
   void command(const node_id& id, const Command& c) {
     auto state = node(id);
-    auto decided = events::node::decide(state, c);
+    // Found by the command: the deciders have headers of their own.
+    auto decided = decide(state, c);
     REQUIRE(decided.has_value());
     for (const auto& e : decided.value())
       append<events::node::event>(events::stream_of(id), e, state.node->tenant);

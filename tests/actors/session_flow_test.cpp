@@ -12,7 +12,7 @@ namespace name = events::name;
 
 class session_world : public join_world {
  public:
-  member new_member(int n) {
+  session_member new_member(int n) {
     auto tried = join(make_machine(n), mint_token().text());
     REQUIRE(joined(tried));
     return member_of(tried.answer);
@@ -30,12 +30,12 @@ class session_world : public join_world {
     REQUIRE(answers == 1);
     return out;
   }
-  int hello(const member& m, const std::string& session,
+  int hello(const session_member& m, const std::string& session,
             const std::string& address = "192.0.2.1") {
     return ask(hello_call(m, hello_of(session, "gw_1", address))).status;
   }
   /// By the right CA, but never issued to the node.
-  member forged(const node_id& id) {
+  session_member forged(const node_id& id) {
     pki::node_certificate_request r{pki::private_key::generate().pub(),
                                     "compute.example.test",
                                     site.str(),
@@ -48,7 +48,7 @@ class session_world : public join_world {
     auto issued = pki::issue_node_certificate(keys->node_ca, r);
     return {id, std::string{as_text(issued.der)}};
   }
-  std::string live(const member& m) {
+  std::string live(const session_member& m) {
     auto s = node(m.id);
     const auto* session = node::live_session(s);
     return session != nullptr ? session->session : "";

@@ -31,7 +31,7 @@ class heard {
 
 class two_gateways : public two_processes {
  public:
-  member new_member(int n) {
+  session_member new_member(int n) {
     auto reply = a.join(w, make_machine(n), w.mint_token().text());
     REQUIRE(reply.status == 200);
     return member_of(
@@ -42,10 +42,12 @@ class two_gateways : public two_processes {
     p.server->daemons().call(std::move(call), one.take());
     return one.wait_for(1).front().status;
   }
-  static int hello(process& p, const member& m, const std::string& session) {
+  static int hello(process& p, const session_member& m,
+                   const std::string& session) {
     return ask(p, hello_call(m, hello_of(session)));
   }
-  api_reply operate(process& p, const std::string& method, const member& m) {
+  api_reply operate(process& p, const std::string& method,
+                    const session_member& m) {
     return p.call(method, key,
                   "{\"tenantId\":\"" + w.owner.str() + "\",\"nodeId\":\"" +
                       m.id.str() + "\"}");

@@ -2,7 +2,7 @@
 
 namespace bc::test {
 
-member member_of(const wire::join_answer& answer) {
+session_member member_of(const wire::join_answer& answer) {
   auto body = wire::decode_joined_body(answer.body).value();
   return {node_id::parse(body.node_id).value(),
           std::string{as_text(body.certificate_chain.front())}};
@@ -20,18 +20,21 @@ actors::daemon_call call_of(actors::daemon_request what, std::string body,
   return {std::move(body), "req-1", std::move(certificate), what};
 }
 
-actors::daemon_call hello_call(const member& m, const wire::session_hello& h) {
+actors::daemon_call hello_call(const session_member& m,
+                               const wire::session_hello& h) {
   return call_of(actors::daemon_request::hello, wire::encode(h), m.certificate);
 }
 
-actors::daemon_call end_call(const member& m, const std::string& session,
+actors::daemon_call end_call(const session_member& m,
+                             const std::string& session,
                              const std::string& reason) {
   return call_of(actors::daemon_request::session_end,
                  wire::encode(wire::session_end{session, m.id.str(), reason}),
                  m.certificate);
 }
 
-actors::daemon_call check_call(const member& m, const std::string& session) {
+actors::daemon_call check_call(const session_member& m,
+                               const std::string& session) {
   return call_of(actors::daemon_request::check_session,
                  wire::encode(wire::session_check{session, m.id.str()}),
                  m.certificate);

@@ -16,10 +16,8 @@ struct session_member {
   node_id id;
   std::string certificate;  // DER
 };
-// Of one name with renew_world.hpp's, and in one program: not of one type.
-using member = session_member;
 
-member member_of(const wire::join_answer& answer);
+session_member member_of(const wire::join_answer& answer);
 
 wire::session_hello hello_of(const std::string& session,
                              const std::string& gateway = "gw_1",
@@ -28,9 +26,12 @@ wire::session_hello hello_of(const std::string& session,
 actors::daemon_call call_of(actors::daemon_request what, std::string body,
                             std::string certificate);
 
-actors::daemon_call hello_call(const member& m, const wire::session_hello& h);
-actors::daemon_call end_call(const member& m, const std::string& session,
+actors::daemon_call hello_call(const session_member& m,
+                               const wire::session_hello& h);
+actors::daemon_call end_call(const session_member& m,
+                             const std::string& session,
                              const std::string& reason);
-actors::daemon_call check_call(const member& m, const std::string& session);
+actors::daemon_call check_call(const session_member& m,
+                               const std::string& session);
 
 }  // namespace bc::test

@@ -15,7 +15,7 @@ using namespace bc::gateway::testing;
 
 namespace {
 
-constexpr std::string_view get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+constexpr std::string_view get_root = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
 constexpr auto limit = stream_queue::limit;
 
@@ -72,7 +72,7 @@ TEST_CASE("streaming: head, body and what is written arrive as chunks") {
   stream_opener opened;
   auto server = serve({}, opened.handler());
   raw_socket client{server->port()};
-  client.send(get);
+  client.send(get_root);
   auto head = client.read_to("\r\n\r\n");
   CHECK(head.starts_with("HTTP/1.1 200 OK\r\n"));
   CHECK(head.find("content-type: text/event-stream\r\n") != head.npos);
@@ -107,7 +107,7 @@ TEST_CASE("streaming: it ends when its writer lets go") {
   stream_opener opened;
   auto server = serve({}, opened.handler(""));
   raw_socket client{server->port()};
-  client.send(get);
+  client.send(get_root);
   auto to = opened.take();
   CHECK(to->write("x"));
   to.reset();
@@ -121,7 +121,7 @@ TEST_CASE("streaming: over TLS, more than a record, from another thread") {
   o.tls = setup.identity;
   auto server = serve(o, opened.handler(""));
   tls_peer client{server->port(), {}};
-  client.send(get);
+  client.send(get_root);
   auto to = opened.take();
   std::string part(50'000, 'x');
   std::atomic<int> written{0};
@@ -151,7 +151,7 @@ TEST_CASE("streaming: a client that went is told to the writer") {
   std::shared_ptr<response_stream> to;
   {
     raw_socket client{server->port()};
-    client.send(get);
+    client.send(get_root);
     to = opened.take();
     client.read_to("first\n");
   }
@@ -165,7 +165,7 @@ TEST_CASE("streaming: a client that reads nothing is given up at 1 MiB") {
   int small = 4096;
   ::setsockopt(client.fd(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
   client.connect(server->port());
-  client.send(get);
+  client.send(get_root);
   auto to = opened.take();
   std::string part(100'000, 'x');
   int written = 0;
@@ -186,7 +186,7 @@ TEST_CASE("streaming: a client that stops reading is dropped in read_timeout") {
   int small = 4096;
   ::setsockopt(client.fd(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
   client.connect(server->port());
-  client.send(get);
+  client.send(get_root);
   auto to = opened.take();
   // Past the system's buffers, not past the bound, and then nothing more.
   for (int i = 0; i < 200 && to->unsent().value_or(limit) < limit / 2; ++i) {
@@ -213,10 +213,10 @@ TEST_CASE("streaming: a quiet stream stays open past every timeout") {
   std::unique_ptr<tls_peer> secure;
   if (tls) {
     secure = std::make_unique<tls_peer>(server->port(), peer_options{});
-    secure->send(get);
+    secure->send(get_root);
   } else {
     plain = std::make_unique<raw_socket>(server->port());
-    plain->send(get);
+    plain->send(get_root);
   }
   auto to = opened.take();
   std::this_thread::sleep_for(milliseconds{2'500});
@@ -230,7 +230,7 @@ TEST_CASE("streaming: the server's stop ends it in good order") {
   stream_opener opened;
   auto server = serve({}, opened.handler("a"));
   raw_socket client{server->port()};
-  client.send(get);
+  client.send(get_root);
   auto to = opened.take();
   std::thread stopper{[&] { server->stop(seconds{20}); }};
   CHECK(rest_of(client).ends_with("1\r\na\r\n0\r\n\r\n"));
@@ -245,9 +245,9 @@ TEST_CASE("streaming: a request sent into a stream is not served") {
   stream_opener opened;
   auto server = serve({}, opened.handler("a"));
   raw_socket client{server->port()};
-  client.send(std::string{get} + std::string{get});
+  client.send(std::string{get_root} + std::string{get_root});
   auto to = opened.take();
-  client.send(get);
+  client.send(get_root);
   to->end();
   auto all = rest_of(client);
   CHECK(all.find("HTTP/1.1", 1) == all.npos);
