@@ -4,6 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <chrono>
 #include <optional>
 #include <thread>
 
@@ -11,6 +12,7 @@ namespace bc::actors {
 namespace {
 
 using events::append_outcome;
+using steady = std::chrono::steady_clock;
 
 // Enough to find a few batches among 512; a store that takes none of them is
 // not asked for each.
@@ -60,12 +62,17 @@ class group_commit {
     if (!b.has_events())
       return fault{why};
     while (tries_ > 0) {
+      const auto began = steady::now();
       auto found = guarded([&] { return journal_.outcome(b.id); });
       if (found && found.value())
         return append_outcome{std::move(*found.value())};
       if (found)
         return fault{why};
-      if (--tries_ > 0)
+      if (!first_lookup_)
+        first_lookup_ = began;
+      if (steady::now() - *first_lookup_ >= options_.lookup_longest)
+        tries_ = 0;
+      else if (--tries_ > 0)
         std::this_thread::sleep_for(options_.lookup_pause);
     }
     answer.is_unsure = true;
@@ -77,6 +84,7 @@ class group_commit {
   const commit_options& options_;
   int tries_;
   int failures_ = 0;
+  std::optional<steady::time_point> first_lookup_;  // that failed
   std::optional<fault> given_up_;
 };
 

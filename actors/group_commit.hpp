@@ -14,6 +14,9 @@ struct commit_options {
   /// batches of a group share the tries.
   int lookup_tries = 3;
   milliseconds lookup_pause{350};
+  /// No further try begins so long after the first: a store that takes its time
+  /// to say that it is away is not asked again and again.
+  milliseconds lookup_longest{2'000};
 };
 
 /// How a group came out.

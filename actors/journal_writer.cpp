@@ -21,6 +21,9 @@ using outcome_promise = caf::typed_response_promise<answer<append_outcome>>;
 constexpr std::size_t read_limit = 1000;
 constexpr int most_pages = 4;  // read before what waits is appended
 constexpr auto catch_up_pause = seconds{1};
+// What was tailed that long ago counts for gateways (gateway/relay_server.cpp):
+// a store that is back before then costs no session.
+constexpr auto news_last = seconds{2};
 
 struct writer_state {
   explicit writer_state(writer_actor::pointer actor) : self(actor) {}
@@ -263,6 +266,7 @@ struct writer_state {
   }
 
   void tell_tailed(instant as_of) {
+    tailed_at = as_of;
     if (shared && options.on_tailed)
       options.on_tailed(as_of);
     if (shared && registry)
@@ -311,9 +315,9 @@ struct writer_state {
       behind = false;
       tell_tailed(began);
     }
-    auto pause = got == page::last ? options.poll_every
-                                   : std::max<milliseconds>(options.poll_every,
-                                                            catch_up_pause);
+    auto pause = options.poll_every;
+    if (got == page::none && now() - tailed_at > news_last)
+      pause = std::max<milliseconds>(pause, catch_up_pause);
     self->delayed_send(self, pause, poll_store{});
   }
 
@@ -344,6 +348,7 @@ struct writer_state {
   bool catch_up_is_due = false;
   bool store_is_away = false;  // said the last append
   std::string reading_trouble;
+  instant tailed_at{};
   bool knows_head = false;
   std::uint64_t published = 0;  // position of the last event handed out
 };

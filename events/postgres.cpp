@@ -25,8 +25,7 @@ struct entry {
 
 class live_connection final : public connection {
  public:
-  live_connection(detail::session s, patience p)
-      : session_(std::move(s)), patience_(p) {}
+  explicit live_connection(detail::session s) : session_(std::move(s)) {}
 
   sql::dialect kind() const override { return sql::dialect::postgres; }
   result<sql::statement> prepare(std::string_view sql) override;
@@ -39,6 +38,10 @@ class live_connection final : public connection {
   }
   bool is_alive() const override { return !dead_; }
   std::string_view state() const override { return state_; }
+  void allow_silence(milliseconds most, milliseconds whole) override {
+    session_.allow_silence(most, whole);
+  }
+  void abandon() override { dead_ = true; }
   void begin_pipeline() override { queued_.emplace(); }
   result<void> flush() override;
   result<void> expect_changes(std::int64_t rows) override;
@@ -79,7 +82,6 @@ class live_connection final : public connection {
   }
 
   detail::session session_;
-  patience patience_;
   std::unordered_map<std::string, entry> statements_;
   std::optional<pipeline> queued_;
   std::int64_t changes_ = 0;
@@ -206,7 +208,7 @@ result<std::vector<live_connection::sent>> live_connection::send(
     c.statement->is_sent = false;
   if (!good || PQpipelineSync(pg()) != 1)
     return broken(PQerrorMessage(pg()));
-  BC_TRYV(session_.flush(patience_));
+  BC_TRYV(session_.flush());
   return commands;
 }
 
@@ -214,7 +216,10 @@ result<std::vector<live_connection::sent>> live_connection::send(
 // one before it failed.
 result<std::optional<rows>> live_connection::receive_one(
     const sent& command, std::optional<fault>& first) {
-  BC_TRY(answer, session_.next(patience_));
+  const bool commits =
+      !command.is_preparing && command.statement->text.starts_with("commit");
+  static_cast<void>(session_.was_warned());
+  BC_TRY(answer, session_.next());
   if (answer == nullptr)
     return broken("the server sent no answer");
   rows found{answer};
@@ -224,9 +229,12 @@ result<std::optional<rows>> live_connection::receive_one(
     case PGRES_TUPLES_OK:
       // A commit of a transaction that had failed before is no error to the
       // server.
-      if (PQcmdStatus(answer) == std::string_view{"ROLLBACK"} &&
-          command.statement->text.starts_with("commit"))
+      if (commits && PQcmdStatus(answer) == std::string_view{"ROLLBACK"})
         first = fail(errc::internal, "the transaction had failed before");
+      // Somebody ended the wait for the standby: it is committed here, and may
+      // be lost with this server. Who asks again waits for the standby.
+      else if (commits && session_.was_warned())
+        return broken("the commit was not waited for to its end");
       else if (command.is_preparing)
         command.statement->is_prepared = true;
       else
@@ -240,7 +248,7 @@ result<std::optional<rows>> live_connection::receive_one(
       if (PQstatus(pg()) == CONNECTION_BAD)
         return *first;
   }
-  BC_TRY(end, session_.next(patience_));
+  BC_TRY(end, session_.next());
   if (end != nullptr) {
     PQclear(end);
     return broken("an answer without an end");
@@ -259,7 +267,7 @@ result<std::vector<rows>> live_connection::receive(
       answers.push_back(std::move(*answer));
     }
   }
-  BC_TRY(sync, session_.next(patience_));
+  BC_TRY(sync, session_.next());
   bool synced = sync != nullptr && PQresultStatus(sync) == PGRES_PIPELINE_SYNC;
   PQclear(sync);
   if (!synced || PQexitPipelineMode(pg()) != 1) {
@@ -275,6 +283,7 @@ result<std::vector<rows>> live_connection::run(std::span<const call> calls) {
   if (dead_)
     return gone();
   ++trips;
+  session_.begin_request();
   auto commands = send(calls);
   auto answers = commands ? receive(commands.value())
                           : result<std::vector<rows>>{commands.error()};
@@ -309,15 +318,16 @@ result<void> live_connection::execute(const std::string& script) {
   if (dead_)
     return gone();
   ++trips;
+  session_.begin_request();
   if (PQsendQuery(pg(), script.c_str()) != 1)
     return broken(PQerrorMessage(pg()));
-  if (auto flushed = session_.flush(patience_); !flushed) {
+  if (auto flushed = session_.flush(); !flushed) {
     dead_ = true;
     return flushed;
   }
   std::optional<fault> first;
   for (;;) {
-    auto answer = session_.next(patience_);
+    auto answer = session_.next();
     if (!answer) {
       dead_ = true;
       return std::move(answer).error();
@@ -343,7 +353,7 @@ result<void> live_connection::execute(const std::string& script) {
 result<std::unique_ptr<connection>> connection::open(const std::string& url,
                                                      patience p) {
   BC_TRY(session, detail::session::open(url, p));
-  return std::make_unique<live_connection>(std::move(session), p);
+  return std::make_unique<live_connection>(std::move(session));
 }
 
 std::uint64_t round_trips() noexcept {

@@ -4,6 +4,7 @@
 #include "events/journal_judge.hpp"
 #include "events/postgres_group.hpp"
 #include "events/postgres_migrations.hpp"
+#include "events/postgres_newest.hpp"
 #include "events/postgres_pool.hpp"
 #include "events/refusal_index.hpp"
 #include "events/sql_transaction.hpp"
@@ -23,6 +24,7 @@ using sql::of_sql;
 using sql::to_sql;
 
 constexpr std::size_t readers = 4;
+constexpr std::size_t keepers = 2;
 constexpr int tries = 3;
 
 // Plans made once and never by whole tables: what they were made for when the
@@ -34,6 +36,15 @@ constexpr const char* setup =
     "select set_config('synchronous_commit', 'on', false) "
     "where current_setting('synchronous_commit') = 'off'";
 
+// A slow read is ended by the server, which is heard; given up before, it would
+// go on there behind our back. What the URL says stands.
+std::string reading_setup(milliseconds silence) {
+  return setup +
+         ("; select set_config('statement_timeout', '" +
+          std::to_string((silence * 3 / 4).count()) +
+          "', false) where current_setting('statement_timeout') = '8s'");
+}
+
 result<void> run(connection& db, std::vector<call> calls) {
   BC_TRY(answers, db.run(calls));
   static_cast<void>(answers);
@@ -42,17 +53,27 @@ result<void> run(connection& db, std::vector<call> calls) {
 
 class postgres_journal final : public journal {
  public:
-  explicit postgres_journal(const std::string& url)
-      : writer_(url, 1, setup),
-        lookups_(url, 1, setup),
-        pool_(url, readers, setup) {}
+  postgres_journal(const std::string& url, postgres_silence silence)
+      : silence_(silence),
+        writer_(url, 1, setup, kept()),
+        lookups_(url, 1, setup, kept()),
+        reading_(url, readers, reading_setup(silence.reading), kept()),
+        keeping_(url, keepers, setup, kept()) {}
 
-  /// The first connection, and whether the store is ours.
+  /// The first connection, and whether the store is ours. What is in it by now
+  /// must be in every server that is taken for it.
   result<void> check() {
-    BC_TRY(db, pool_.borrow());
+    BC_TRY(db, reading_.borrow());
     BC_TRYV(detail::check_store(*db));
-    BC_TRY(time, postgres_reader{*db}.store_time());
+    postgres_reader tables{*db};
+    BC_TRY(time, tables.store_time());
     saw(time);
+    BC_TRY(head, tables.head());
+    if (head.row.position == 0)
+      return ok();
+    BC_TRY(last, tables.events_after(head.row.position - 1, 1));
+    if (!last.empty())
+      newest_.know(last.front());
     return ok();
   }
 
@@ -74,13 +95,14 @@ class postgres_journal final : public journal {
     if (lost_.exchange(false))
       lookups_.drop_idle();
     std::optional<postgres_group> tables;
-    BC_TRY(db, postgres::begin_on(lookups_, [&](connection& on) {
+    BC_TRY(db, begin(lookups_, [&](connection& on) {
              tables.emplace(on);
-             return tables->lock({});
+             return lock(on, *tables, {});
            }));
-    static_cast<void>(db);
     saw(tables->now());
-    return detail::stored_batch(*tables, id.str(), tables->now());
+    BC_TRY(found, detail::stored_batch(*tables, id.str(), tables->now()));
+    BC_TRYV(settle(*db, *tables));
+    return std::move(found);
   }
 
   result<std::optional<claim_holder>> holder(std::string_view claim) override {
@@ -97,9 +119,20 @@ class postgres_journal final : public journal {
 
   result<std::vector<envelope>> read_all(std::uint64_t after_position,
                                          std::size_t limit) override {
-    return read([&](auto& tables) {
-      return tables.events_after(after_position, limit);
-    });
+    std::vector<envelope> events;
+    auto look = [&](connection& on) -> result<void> {
+      BC_TRY(found, postgres_reader{on}.events_after(after_position, limit));
+      // No news, or a server that is not the store any more.
+      if (found.empty())
+        return newest_.check(on);
+      events = std::move(found);
+      return ok();
+    };
+    BC_TRY(db, postgres::begin_on(reading_, look, silence_.reading));
+    static_cast<void>(db);
+    if (!events.empty())
+      newest_.know(events.back());
+    return events;
   }
 
   result<head_row> head() override {
@@ -118,8 +151,9 @@ class postgres_journal final : public journal {
   // Behind the head lock: an append judges by the row and then sets it.
   result<void> add_dropped(std::string_view stream,
                            std::uint64_t count) override {
-    BC_TRY(db, postgres::begin_on(pool_, [&](connection& on) {
-             return postgres_group{on}.lock({});
+    BC_TRY(db, begin(keeping_, [&](connection& on) {
+             postgres_group tables{on};
+             return lock(on, tables, {});
            }));
     return run(
         *db,
@@ -134,7 +168,7 @@ class postgres_journal final : public journal {
   // each other.
   result<void> keep_refusals(const batch_id& id,
                              std::span<const refused_join> refused) override {
-    BC_TRY(db, postgres::begin_on(pool_, [&](connection& on) {
+    BC_TRY(db, begin(keeping_, [&](connection& on) {
              return run(on, {{"begin isolation level read committed"},
                              {"lock table refused_joins in share row exclusive "
                               "mode"}});
@@ -147,7 +181,7 @@ class postgres_journal final : public journal {
                                                   std::string_view csr_sha256,
                                                   std::size_t limit) override {
     std::vector<refused_join> found;
-    BC_TRY(db, postgres::begin_on(pool_, [&](connection& on) -> result<void> {
+    BC_TRY(db, begin(reading_, [&](connection& on) -> result<void> {
              BC_TRY(rows, detail::refusals_of(on, owner, csr_sha256, limit));
              found = std::move(rows);
              return ok();
@@ -163,16 +197,20 @@ class postgres_journal final : public journal {
 
   result<void> save_snapshot(std::string_view stream,
                              const snapshot& s) override {
-    // The same again when it is repeated.
-    BC_TRY(db, postgres::begin_on(pool_, [&](connection& on) {
-             return run(
-                 on, {{"insert into snapshots (stream, version, fold_version, "
+    // The same again when it is repeated. No standby is waited for: it can be
+    // made anew from the events.
+    auto save = [&](connection& on) {
+      return run(on, {{"begin isolation level read committed"},
+                      {"set local synchronous_commit = local"},
+                      {"insert into snapshots (stream, version, fold_version, "
                        "state) values ($1, $2, $3, $4) on conflict (stream) "
                        "do update set version = excluded.version, "
                        "fold_version = excluded.fold_version, "
                        "state = excluded.state",
-                       {stream, to_sql(s.version), s.fold_version, s.state}}});
-           }));
+                       {stream, to_sql(s.version), s.fold_version, s.state}},
+                      {"commit"}});
+    };
+    BC_TRY(db, postgres::begin_on(reading_, save, silence_.reading));
     static_cast<void>(db);
     return ok();
   }
@@ -180,7 +218,7 @@ class postgres_journal final : public journal {
   result<std::optional<lease>> acquire_lease(std::string_view holder,
                                              seconds ttl) override {
     leased now;
-    BC_TRY(db, postgres::begin_on(pool_, [&](connection& on) {
+    BC_TRY(db, begin(keeping_, [&](connection& on) {
              return read_lease(
                  on, "lock table lease in share row exclusive mode", now);
            }));
@@ -201,7 +239,7 @@ class postgres_journal final : public journal {
   result<void> add_checkpoint(const checkpoint& c,
                               std::uint64_t epoch) override {
     leased now;
-    BC_TRY(db, postgres::begin_on(pool_, [&](connection& on) {
+    BC_TRY(db, begin(keeping_, [&](connection& on) {
              return read_lease(
                  on, "select 1 from lease where one = 1 for share", now);
            }));
@@ -249,17 +287,23 @@ class postgres_journal final : public journal {
     time_point time;
   };
 
+  template <class First>
+  result<postgres::pool::held> begin(postgres::pool& from, First first) {
+    return postgres::begin_on(from, std::move(first), silence_.writing);
+  }
+
   // `again`: nothing was written, and the same may succeed at once.
   result<std::vector<append_outcome>> append_once(
       std::span<const batch> group, const detail::questions& asked,
       bool& again) {
     std::optional<postgres_group> tables;
     connection* used = nullptr;
-    auto db = postgres::begin_on(writer_, [&](connection& on) {
+    auto db = begin(writer_, [&](connection& on) {
       used = &on;
       tables.emplace(on);
-      auto locked = tables->lock(asked);
+      auto locked = lock(on, *tables, asked);
       again = is_conflict(on, locked);
+      lost_ = lost_ || !on.is_alive();
       return locked;
     });
     if (!db)
@@ -267,8 +311,10 @@ class postgres_journal final : public journal {
     saw(tables->now());
     BC_TRY(done, detail::append_group(*tables, group, tables->now()));
     // Given back, the connection rolls back.
-    if (!done.wrote)
+    if (!done.wrote) {
+      BC_TRYV(settle(*db.value(), *tables));
       return std::move(done.outcomes);
+    }
     BC_TRYV(detail::pass(fault_point::store_before_commit));
     auto committed = tables->commit();
     again = is_conflict(*used, committed);
@@ -276,8 +322,39 @@ class postgres_journal final : public journal {
       lost_ = true;
     if (!committed)
       return std::move(committed).error();
+    BC_TRY(head, tables->head());
+    newest_.settle(head.row.position);
+    for (const auto& o : done.outcomes)
+      if (const auto* in = std::get_if<appended>(&o); in && !in->events.empty())
+        newest_.know(in->events.back());
     BC_TRYV(detail::pass(fault_point::store_after_commit));
     return std::move(done.outcomes);
+  }
+
+  [[nodiscard]] postgres::pool::check kept() {
+    return [this](connection& db) { return newest_.check(db); };
+  }
+
+  // A connection that idled while another server took over is found out here.
+  result<void> lock(connection& on, postgres_group& tables,
+                    const detail::questions& asked) {
+    BC_TRYV(tables.lock(asked));
+    BC_TRY(head, tables.head());
+    return newest_.check_head(on, head.row.position);
+  }
+
+  // What can be seen may yet be lost to a failover: a commit whose wait for the
+  // standby ended with its connection, with the server, or by somebody's hand,
+  // and be it another process's. So an answer that rests on more than this
+  // process saw settled waits for the standby to have all there is, by a commit
+  // of the head lock alone. Of many that would wait, one gets the lock.
+  result<void> settle(connection& db, postgres_group& tables) {
+    BC_TRY(head, tables.head());
+    if (newest_.is_settled(head.row.position))
+      return ok();
+    BC_TRYV(run(db, {{"commit"}}));
+    newest_.settle(head.row.position);
+    return ok();
   }
 
   // The server says for certain that the transaction was rolled back.
@@ -307,11 +384,15 @@ class postgres_journal final : public journal {
   auto read(Work work) -> decltype(work(std::declval<postgres_reader&>())) {
     using answer = decltype(work(std::declval<postgres_reader&>()));
     std::optional<answer> done;
-    BC_TRY(db, postgres::begin_on(pool_, [&](connection& on) -> result<void> {
-             postgres_reader tables{on};
-             done.emplace(work(tables));
-             return *done ? result<void>{ok()} : result<void>{done->error()};
-           }));
+    BC_TRY(db, postgres::begin_on(
+                   reading_,
+                   [&](connection& on) -> result<void> {
+                     postgres_reader tables{on};
+                     done.emplace(work(tables));
+                     return *done ? result<void>{ok()}
+                                  : result<void>{done->error()};
+                   },
+                   silence_.reading));
     static_cast<void>(db);
     return std::move(*done);
   }
@@ -320,18 +401,23 @@ class postgres_journal final : public journal {
     ahead_ms_ = to_millis(store) - to_millis(own_.now());
   }
 
+  const postgres_silence silence_;
+  detail::postgres_newest newest_;
   system_clock own_;
   std::atomic<std::int64_t> ahead_ms_{0};
   postgres::pool writer_;
   postgres::pool lookups_;
-  postgres::pool pool_;
-  std::atomic<bool> lost_{false};  // the writer, in a commit
+  // What waits for no standby, and what else is kept.
+  postgres::pool reading_;
+  postgres::pool keeping_;
+  std::atomic<bool> lost_{false};  // the writer
 };
 
 }  // namespace
 
-result<std::unique_ptr<journal>> open_postgres_journal(const std::string& url) {
-  auto opened = std::make_unique<postgres_journal>(url);
+result<std::unique_ptr<journal>> open_postgres_journal(
+    const std::string& url, postgres_silence silence) {
+  auto opened = std::make_unique<postgres_journal>(url, silence);
   BC_TRYV(opened->check());
   return opened;
 }

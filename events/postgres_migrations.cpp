@@ -35,6 +35,7 @@ const std::vector<std::vector<std::string_view>> migrations{
     {"postgres/0109_queue_commands.sql"},
     {"postgres/0110_watch_certificates.sql"},
     {"postgres/0111_keep_join_requests.sql"},
+    {"postgres/0112_show_bound_nodes.sql"},
 };
 
 fault damaged(const std::string& what, std::string detail = {}) {

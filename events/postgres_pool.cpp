@@ -10,20 +10,23 @@ void pool::drop_idle() {
   dropped.swap(idle_);
 }
 
-result<pool::held> pool::borrow(bool fresh) {
+result<pool::held> pool::borrow(bool fresh, milliseconds silence) {
   connections dropped;  // closed without the lock
   std::unique_lock lock{mutex_};
-  returned_.wait(lock, [this] { return free_ > 0; });
+  if (!returned_.wait_for(lock, silence, [this] { return free_ > 0; }))
+    return fail(errc::unavailable, "the database is busy", {},
+                "every connection is in use");
   --free_;
   if (fresh)
     dropped.swap(idle_);
   if (!idle_.empty()) {
     auto db = std::move(idle_.back());
     idle_.pop_back();
+    db->allow_silence(silence);
     return held{*this, std::move(db)};
   }
   lock.unlock();
-  auto made = connect();
+  auto made = connect(silence);
   if (made)
     return held{*this, std::move(made).value()};
   lock.lock();
@@ -32,10 +35,14 @@ result<pool::held> pool::borrow(bool fresh) {
   return std::move(made).error();
 }
 
-result<std::unique_ptr<connection>> pool::connect() const {
+result<std::unique_ptr<connection>> pool::connect(milliseconds silence) {
   BC_TRY(db, connection::open(url_));
+  db->allow_silence(silence);
   if (!setup_.empty()) {
     BC_TRYV(db->execute(setup_));
+  }
+  if (is_fit_) {
+    BC_TRYV(is_fit_(*db));
   }
   return std::move(db);
 }

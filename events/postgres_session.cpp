@@ -16,13 +16,15 @@ namespace bc::postgres::detail {
 
 namespace {
 
-// Longer than the statement timeout, so that the server is heard first.
-constexpr int silence_ms = 35'000;
-constexpr int diagnosis_ms = 3'000;
+using steady = std::chrono::steady_clock;
 
-// Before the URL's own options, which win.
+constexpr milliseconds diagnosis{5'000};
+
+// Before the URL's own options, which win. Shorter than the usual silence, so
+// that the server is heard first, and one that is given up does not go on for
+// long behind our back.
 constexpr const char* bounded_options =
-    "-c statement_timeout=30s -c lock_timeout=5s "
+    "-c statement_timeout=8s -c lock_timeout=5s "
     "-c idle_in_transaction_session_timeout=10s ";
 // After them. Times are bigint everywhere; the zone is for the rest.
 constexpr const char* fixed_options =
@@ -70,7 +72,7 @@ parameters parameters_of(const std::string& url, const std::string& options,
                          patience p) {
   return {{
       {"fallback_application_name", "better-compute"},
-      {"connect_timeout", "5"},
+      {"connect_timeout", "3"},
       {"keepalives", "1"},
       {"keepalives_idle", "10"},
       {"keepalives_interval", "5"},
@@ -112,17 +114,15 @@ bool wait_for(PGconn* pg, short events, int timeout_ms) {
 // libpq tells the SQLSTATE of a refused connection in words alone, and only
 // when asked before: so it is asked again.
 std::string diagnosed(const parameters& how) {
-  using steady = std::chrono::steady_clock;
   std::unique_ptr<PGconn, decltype(&PQfinish)> pg{
       how.connect(PQconnectStartParams), &PQfinish};
   if (!pg || PQstatus(pg.get()) == CONNECTION_BAD)
     return {};
   PQsetErrorVerbosity(pg.get(), PQERRORS_VERBOSE);
-  auto until = steady::now() + std::chrono::milliseconds{diagnosis_ms};
+  auto until = steady::now() + diagnosis;
   auto step = PGRES_POLLING_WRITING;
   while (step == PGRES_POLLING_READING || step == PGRES_POLLING_WRITING) {
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        until - steady::now());
+    auto left = std::chrono::duration_cast<milliseconds>(until - steady::now());
     short events = step == PGRES_POLLING_READING ? POLLIN : POLLOUT;
     if (left.count() <= 0 ||
         !wait_for(pg.get(), events, static_cast<int>(left.count())))
@@ -132,10 +132,19 @@ std::string diagnosed(const parameters& how) {
   return state_in(PQerrorMessage(pg.get()));
 }
 
+// "FATAL:  …": libpq's own words have no two blanks. Without an answer there is
+// nothing to ask about again.
+bool was_answered(std::string_view words) {
+  return words.find(":  ") != std::string_view::npos;
+}
+
 fault cannot_connect(const PGconn* pg, const parameters& how) {
   auto words = one_line(pg == nullptr ? "out of memory" : PQerrorMessage(pg));
-  bool no_password = pg != nullptr && PQconnectionNeedsPassword(pg) == 1;
-  auto state = no_password ? "28P01" : diagnosed(how);
+  std::string state;
+  if (pg != nullptr && PQconnectionNeedsPassword(pg) == 1)
+    state = "28P01";
+  else if (pg != nullptr && was_answered(PQerrorMessage(pg)))
+    state = diagnosed(how);
   if (state.starts_with("28"))
     return fail(errc::invalid_config, "the database refused the login", {},
                 words);
@@ -152,11 +161,12 @@ result<session> session::open(const std::string& url, patience p) {
   session s{how.connect(PQconnectdbParams)};
   if (s.pg_ == nullptr || PQstatus(s.pg_) != CONNECTION_OK)
     return cannot_connect(s.pg_, how);
-  PQsetNoticeReceiver(
-      s.pg_, [](void*, const PGresult*) {}, nullptr);
+  s.hear_warnings();
   if (PQsetnonblocking(s.pg_, 1) != 0)
     return fail(errc::unavailable, "the database cannot be reached", {},
                 PQerrorMessage(s.pg_));
+  if (p == patience::bounded)
+    s.silence_ = usual_silence;
   return s;
 }
 
@@ -164,13 +174,38 @@ session::~session() {
   PQfinish(pg_);
 }
 
-result<void> session::wait(short events, patience p) {
-  if (wait_for(pg_, events, p == patience::bounded ? silence_ms : -1))
-    return ok();
-  return std::move(failure_of("", "the server says nothing").why);
+// The plain kind: others are of statements that did nothing, say of an empty
+// transaction.
+void session::hear_warnings() {
+  PQsetNoticeReceiver(
+      pg_,
+      [](void* warned, const PGresult* notice) {
+        const char* state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
+        if (state != nullptr && state == std::string_view{"01000"})
+          *static_cast<bool*>(warned) = true;
+      },
+      warned_.get());
 }
 
-result<void> session::flush(patience p) {
+void session::begin_request() {
+  until_ = steady::now() + whole_;
+}
+
+int session::patience_left() const {
+  if (!silence_)
+    return -1;
+  auto left = std::chrono::ceil<milliseconds>(until_ - steady::now());
+  left = std::clamp(left, milliseconds{0}, *silence_);
+  return static_cast<int>(left.count());
+}
+
+result<void> session::wait(short events) {
+  if (wait_for(pg_, events, patience_left()))
+    return ok();
+  return std::move(failure_of("", "the server gave no answer in time").why);
+}
+
+result<void> session::flush() {
   for (;;) {
     int left = PQflush(pg_);
     if (left == 0)
@@ -178,15 +213,15 @@ result<void> session::flush(patience p) {
     if (left < 0)
       return std::move(failure_of("", PQerrorMessage(pg_)).why);
     // The server may be waiting until its answers are read.
-    BC_TRYV(wait(POLLIN | POLLOUT, p));
+    BC_TRYV(wait(POLLIN | POLLOUT));
     if (PQconsumeInput(pg_) != 1)
       return std::move(failure_of("", PQerrorMessage(pg_)).why);
   }
 }
 
-result<pg_result*> session::next(patience p) {
+result<pg_result*> session::next() {
   while (PQisBusy(pg_) == 1) {
-    BC_TRYV(wait(POLLIN, p));
+    BC_TRYV(wait(POLLIN));
     // On a lost connection PQgetResult tells why.
     if (PQconsumeInput(pg_) != 1)
       break;

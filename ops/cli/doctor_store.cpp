@@ -1,4 +1,5 @@
 #include "events/postgres.hpp"
+#include "events/postgres_trust.hpp"
 #include "events/sqlite.hpp"
 #include "ops/cli/doctor.hpp"
 #include "ops/serve/first_start.hpp"
@@ -229,6 +230,12 @@ findings examine_store(const patient& p, const clock& time,
                      std::to_string(head.value().position) +
                      ", of this program's schema",
                  {}});
+  if (where.value().what == store::kind::postgres &&
+      !postgres::checks_server(where.value().target))
+    out.push_back({"store", verdict::warning,
+                   "the way to it crosses a network, and nobody checks that it "
+                   "is the store",
+                   "say sslmode=verify-full in its URL"});
   keys = look_at_keys(out, *journal.value(), p);
   if (keys)
     look_at_authorities(out, *keys, time);

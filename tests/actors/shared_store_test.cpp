@@ -242,6 +242,32 @@ TEST_CASE_METHOD(shared_fixture,
 }
 
 TEST_CASE_METHOD(shared_fixture,
+                 "tail: a store that is away is asked as often as ever while "
+                 "gateways still go by what was heard, then less",
+                 "[actors][shared]") {
+  start();
+  advance(milliseconds{200});
+  journal.lose_reads = true;
+  elsewhere(stream, token_created(token, 10));
+  SECTION("back in time") {
+    for (int i = 0; i < 8; ++i)
+      advance(milliseconds{200});
+    CHECK(published.empty());
+    journal.lose_reads = false;
+    advance(milliseconds{200});
+    CHECK(published.size() == 1);
+  }
+  SECTION("away for longer") {
+    for (int i = 0; i < 15; ++i)
+      advance(milliseconds{200});
+    auto asked = journal.tails_read.load();
+    for (int i = 0; i < 25; ++i)
+      advance(milliseconds{200});
+    CHECK(journal.tails_read == asked + 5);
+  }
+}
+
+TEST_CASE_METHOD(shared_fixture,
                  "tail: what was written before the start is nobody's news, "
                  "also when the head could not be read",
                  "[actors][shared]") {

@@ -173,6 +173,21 @@ TEST_CASE_METHOD(actor_fixture, "writer: an outcome that got lost is looked up",
 }
 
 TEST_CASE_METHOD(actor_fixture,
+                 "writer: a store that takes its time to be away is looked "
+                 "into once",
+                 "[actors]") {
+  journal.lose_answers = true;
+  journal.lose_outcomes = true;
+  actors::commit_options options;
+  options.lookup_pause = milliseconds{0};
+  options.lookup_longest = GENERATE(milliseconds{0}, milliseconds{3'600'000});
+  auto done = actors::commit_group(journal, some_batches(2), options);
+  CHECK(done.is_unsure);
+  CHECK(done.outcomes.size() == 2);
+  CHECK(journal.lookups == (options.lookup_longest.count() == 0 ? 1 : 3));
+}
+
+TEST_CASE_METHOD(actor_fixture,
                  "writer: an append that never happened is UNAVAILABLE",
                  "[actors]") {
   start();

@@ -41,19 +41,35 @@ class Postgres:
     """A server of its own. Its folder must be one the user postgres can
     enter."""
 
-    def __init__(self):
+    def __init__(self, *settings, standby_of=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="bc-e2e-",
                                                     dir="/dev/shm"))
         self.folder.chmod(0o711)
         self.data = self.folder / "postgres"
+        self.settings = ("shared_buffers=64MB", *settings)
         self.frozen = []
-        self.url = self.start()
+        if standby_of:
+            self.url = self._do("standby", standby_of.data,
+                                *self.settings).strip()
+        else:
+            self.url = self.start()
 
     def start(self):
-        return self._do("start", "shared_buffers=64MB").strip()
+        return self._do("start", *self.settings).strip()
 
     def stop(self, *how):
         self._do("stop", *how)
+
+    def promote(self):
+        self._do("promote")
+
+    def ask(self, *statements):
+        """What psql prints of the last one."""
+        return subprocess.run(
+            ["psql", "-XAtq", self.url, *(a for s in statements
+                                          for a in ("-c", s))],
+            check=True, stdout=subprocess.PIPE, text=True
+        ).stdout.splitlines()[-1]
 
     def freeze(self):
         """It takes connections and answers nothing, until thaw()."""
@@ -114,13 +130,13 @@ class Server(Program):
 
 
 class Api(Server):
-    def __init__(self, deployment, name, *options):
+    def __init__(self, deployment, name, *options, store=None):
         api, self.relay_port, metrics = (free_port() for _ in range(3))
         self.url = f"http://127.0.0.1:{api}"
         self.metrics_url = f"http://127.0.0.1:{metrics}"
         super().__init__(name, [
             deployment.programs / "better-compute", "serve",
-            "--store", deployment.store, "--api-port", str(api),
+            "--store", store or deployment.store, "--api-port", str(api),
             "--relay-port", str(self.relay_port), "--metrics-port",
             str(metrics), *options], deployment.folder, deployment.env)
 
@@ -161,14 +177,14 @@ class Gateway(Server):
 
 
 class Deployment:
-    """One Postgres and what serves from it, until remove()."""
+    """One Postgres (or a pair) and what serves from it, until remove()."""
 
-    def __init__(self, programs, folder):
+    def __init__(self, programs, folder, postgres=Postgres):
         self.programs = pathlib.Path(programs)
         self.folder = pathlib.Path(folder)
         self.env = {"BETTER_COMPUTE_SECRET": SECRET}
         self.running = []
-        self.postgres = Postgres()
+        self.postgres = postgres()
         self.store = self.postgres.url
         try:
             self._make()
@@ -187,8 +203,8 @@ class Deployment:
         self.pins = json.loads(self.tool("pki", "show", "--store", self.store,
                                          "--output", "json"))
 
-    def api(self, name, *options):
-        return self._keep(Api(self, name, *options))
+    def api(self, name, *options, store=None):
+        return self._keep(Api(self, name, *options, store=store))
 
     def gateway(self, name, apis):
         return self._keep(Gateway(self, name, apis))

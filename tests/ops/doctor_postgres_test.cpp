@@ -2,10 +2,14 @@
 #include "ops/cli/doctor.hpp"
 #include "ops/store/store.hpp"
 #include "tests/support/postgres.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
 
 using namespace bc;
 using cli::verdict;
@@ -48,4 +52,28 @@ TEST_CASE("doctor: the lease ends by the store's clock", "[ops]") {
   CHECK(look(seconds{-3'600}) == verdict::ok);
   REQUIRE(journal.value().journal->acquire_lease("api-1", seconds{0}));
   CHECK(look(seconds{-3'600}) == verdict::warning);
+}
+
+TEST_CASE("doctor: a store that nobody checks across a network is told",
+          "[ops]") {
+  testing::postgres_schema schema;
+  bc::system_clock time;
+  REQUIRE(store::migrate(store::parse_url(schema.url()).value(), time));
+  auto warns = [&](const std::string& more) {
+    cli::patient p;
+    p.store_url = schema.url() + more;
+    std::shared_ptr<const pki::key_bundle> keys;
+    auto all = cli::examine_store(p, time, keys);
+    return std::ranges::any_of(all, [](const auto& f) {
+      return f.check == "store" && f.how == verdict::warning;
+    });
+  };
+  CHECK_FALSE(warns(""));
+  // What a service says is not known: it might lead anywhere.
+  temporary_folder folder;
+  const auto services = folder / "services";
+  write_text(services, "[here]\nconnect_timeout=3\n");
+  ::setenv("PGSERVICEFILE", services.c_str(), 1);
+  CHECK(warns("&service=here"));
+  ::unsetenv("PGSERVICEFILE");
 }

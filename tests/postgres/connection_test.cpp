@@ -1,15 +1,20 @@
 // The SQL connection layer over libpq (events/postgres.hpp).
 #include "events/postgres.hpp"
+#include "events/postgres_trust.hpp"
 #include "events/sql_transaction.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/postgres.hpp"
 
+#include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <thread>
 
 using namespace bc;
 using namespace bc::testing;
 using postgres::connection;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -296,6 +301,43 @@ TEST_CASE(
                 here.substr(at + 10)) == errc::invalid_config);
 }
 
+TEST_CASE(
+    "postgres: a login that a server is long in refusing is INVALID_CONFIG "
+    "too",
+    "[postgres]") {
+  postgres_server server{
+      "shared_buffers=32MB shared_preload_libraries=auth_delay "
+      "auth_delay.milliseconds=1600"};
+  const auto rules = server.dir() + "/data/pg_hba.conf";
+  std::ofstream{rules} << "local all slow peer\nlocal all all trust\n";
+  run_script(server.url(), "create role slow login");
+  run_script(server.url(), "select pg_reload_conf()");
+  auto url = server.url();
+  url.replace(url.find("postgres@"), 8, "slow");
+  errc why{};
+  // The new rules come in their own time.
+  REQUIRE(test::eventually([&] {
+    auto db = connection::open(url);
+    if (!db)
+      why = db.error().code;
+    return !db;
+  }));
+  CHECK(why == errc::invalid_config);
+}
+
+TEST_CASE("postgres: a server that talks without end is given up (case 161)",
+          "[postgres]") {
+  auto db = connect(shared_postgres_url());
+  REQUIRE(db->execute("set statement_timeout = 0"));
+  db->allow_silence(2s, 300ms);
+  auto done = db->execute(
+      "do $$ begin for i in 1..200 loop "
+      "raise warning 'still here'; perform pg_sleep(0.1); end loop; end $$");
+  REQUIRE(!done);
+  CHECK(done.error().code == errc::unavailable);
+  CHECK_FALSE(db->is_alive());
+}
+
 TEST_CASE("postgres: a server that is read-only is refused (case 161)",
           "[postgres]") {
   postgres_schema schema;
@@ -304,4 +346,34 @@ TEST_CASE("postgres: a server that is read-only is refused (case 161)",
   REQUIRE(!db);
   CHECK(db.error().code == errc::unavailable);
   CHECK(connection::open(read_only + "&target_session_attrs=any"));
+}
+
+TEST_CASE("postgres: a server across a network is to show who it is",
+          "[postgres]") {
+  auto checks = [](const std::string& url) {
+    return postgres::checks_server("postgres://" + url);
+  };
+  ::unsetenv("PGSSLMODE");
+  ::unsetenv("PGHOST");
+  CHECK(checks("u@/db?host=/run/postgresql"));
+  CHECK(checks("u@localhost,127.0.0.1:5433,[::1]/db"));
+  CHECK(checks("u@db-1,db-2/db?sslmode=verify-full"));
+  CHECK(checks("u@db-1/db?sslmode=verify-ca"));
+  CHECK_FALSE(checks("u@db-1/db"));
+  CHECK_FALSE(checks("u@db-1/db?sslmode=require"));
+  CHECK_FALSE(checks("u@localhost,db-2/db?sslmode=prefer"));
+  CHECK_FALSE(checks("u@localhost/db?hostaddr=192.0.2.7"));
+  CHECK_FALSE(checks("u@127.0.0.1.example.com/db"));
+  CHECK_FALSE(checks("?service=prod"));
+  CHECK_FALSE(checks("u@localhost/db?service=prod"));
+  CHECK(checks("?service=prod&sslmode=verify-full"));
+  ::setenv("PGSSLMODE", "verify-full", 1);
+  CHECK(checks("u@db-1/db"));
+  CHECK_FALSE(checks("u@db-1/db?sslmode=require"));
+  // A service's own would stand over the environment's.
+  CHECK_FALSE(checks("?service=prod"));
+  ::unsetenv("PGSSLMODE");
+  ::setenv("PGHOST", "db-1", 1);
+  CHECK_FALSE(checks("u@/db"));
+  ::unsetenv("PGHOST");
 }

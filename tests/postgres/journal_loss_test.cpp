@@ -1,7 +1,7 @@
 // What may be lost between this program and its database, and when.
-#include "tests/support/cutting_proxy.hpp"
+#include "tests/support/cut_store.hpp"
 #include "tests/support/journal_suite.hpp"
-#include "tests/support/postgres_store.hpp"
+#include "tests/support/known_outcome.hpp"
 
 #include <atomic>
 #include <thread>
@@ -12,40 +12,6 @@ using namespace bc::events::testing;
 using namespace bc::testing;
 
 namespace {
-
-/// A schema whose URL leads through a proxy.
-struct cut_store {
-  temp_dir dir;
-  migrated_schema schema;
-  cutting_proxy proxy{dir.file(""), server_dir()};
-  std::unique_ptr<journal> store = open_store(through());
-
-  static std::string server_dir() {
-    return ask(shared_postgres_url(),
-               "select split_part(current_setting("
-               "'unix_socket_directories'), ',', 1)");
-  }
-  [[nodiscard]] std::string through() const {
-    auto url = schema.url();
-    auto at = url.find("host=");
-    auto end = url.find('&', at);
-    auto host = dir.file("");
-    host.pop_back();
-    return url.substr(0, at) + "host=" + host + url.substr(end);
-  }
-  journal* operator->() const { return store.get(); }
-};
-
-/// Until the outcome is known, as the journal writer does.
-std::optional<appended> known_outcome(journal& j, const batch_id& id) {
-  for (;;) {
-    auto found = j.outcome(id);
-    if (found)
-      return std::move(found).value();
-    REQUIRE(found.error().code == errc::unavailable);
-    std::this_thread::sleep_for(20ms);
-  }
-}
 
 /// Raises this SQLSTATE the first `times` times the statement runs.
 void fail_times(const std::string& url, const std::string& state, int times,
@@ -113,6 +79,7 @@ TEST_CASE(
   s.proxy.arm(how, 1);
   CHECK(s->head().value().position == 2);
   CHECK(s.proxy.has_cut());
+  REQUIRE(s->add_dropped("r:2", 1));
   s.proxy.arm(how, 1);
   REQUIRE(s->add_dropped("r:1", 1));
   CHECK(s.proxy.has_cut());

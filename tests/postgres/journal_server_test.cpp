@@ -1,6 +1,7 @@
 // A server that goes away, comes back, or changes its role; each test has one
 // of its own.
 #include "tests/support/journal_suite.hpp"
+#include "tests/support/known_outcome.hpp"
 #include "tests/support/postgres_store.hpp"
 
 #include <atomic>
@@ -10,28 +11,6 @@ using namespace bc;
 using namespace bc::events;
 using namespace bc::events::testing;
 using namespace bc::testing;
-
-namespace {
-
-/// Appends until it is in, by the rule of DESIGN section 3: what is not known
-/// is looked up, and what is not there is tried again.
-void insist(journal& j, const batch& b) {
-  for (;;) {
-    auto done = j.append(std::vector{b});
-    if (done)
-      return;
-    for (;;) {
-      auto found = j.outcome(b.id);
-      if (found && found.value())
-        return;
-      if (found)
-        break;
-      std::this_thread::sleep_for(10ms);
-    }
-  }
-}
-
-}  // namespace
 
 TEST_CASE(
     "postgres journal: a server restarted under load loses and repeats "

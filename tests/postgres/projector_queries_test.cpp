@@ -69,6 +69,8 @@ insert into join_requests (id, scope, tenant, site, pool, attestor, state,
   when i % 4 = 2 then 'consumed' else 'expired' end,
   case when i % 4 < 2 then 1 else 0 end, 'aa', '{}', '', 0, i, i, i + 1000
   from generate_series(1, 60000) i;
+update join_requests set joined_as = 'node_' || right(id, 6)
+  where open = 1 and right(id, 2) = '05';
 insert into audit select lpad(i::text, 15, '0') || '-' ||
   lpad(i::text, 20, '0') || ' ten_000001', lpad(i::text, 15, '0') || '-' ||
   lpad(i::text, 20, '0'), i, 'ten_000001', 'ten_000001', i,
@@ -149,8 +151,14 @@ std::vector<std::string> arguments_of(std::string_view query) {
             "'compute-node/node_000050'",
             "'alice'",
             "'req-50'"};
+  if (query == projections::query::newest_certificates)
+    return {"'ten_000001'", "'node_000007'", "20"};
+  if (query == projections::query::live_certificates)
+    return {"'ten_000001'", "'node_000007'", "5", "1"};
+  if (query == projections::query::joined_requests)
+    return {"'node_000007'", "''", "15000", "256"};
   if (query == projections::query::one_node ||
-      query == projections::query::certificates)
+      query == projections::query::certificates_of_node)
     return {"'ten_000001'", "'node_000007'"};
   return {"'ten_000001'", "''", "201"};
 }

@@ -17,14 +17,16 @@
 namespace bc::testing {
 
 /// Stands between a program and Postgres on a Unix socket, and cuts one
-/// connection at the moment it is told to.
+/// connection at the moment it is told to, or answers nothing any more.
 class cutting_proxy {
  public:
   enum class cut {
     none,
     request,  // never reaches the server, which sees the connection end
     hang_up,  // reaches the server; the program loses the connection at once
-    answer    // is answered, and the answer gets lost
+    answer,   // is answered, and the answer gets lost
+    silence,  // never reaches the server, and nobody says so: both ends stay
+    mute      // reaches the server, whose answers stay away from then on
   };
 
   /// Listens in `dir` in place of the server whose socket is in `server_dir`.
@@ -52,6 +54,10 @@ class cutting_proxy {
     how_ = how;
   }
   [[nodiscard]] bool has_cut() const { return how_ == cut::none; }
+  /// Nobody is answered, old connections or new, until thaw().
+  void freeze() { frozen_ = true; }
+  void thaw() { frozen_ = false; }
+  [[nodiscard]] int connections() const { return connections_; }
 
  private:
   static std::string socket_in(const std::string& dir) {
@@ -78,8 +84,10 @@ class cutting_proxy {
       if (!readable(listener_))
         continue;
       int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-      if (client >= 0)
-        links_.emplace_back([this, client] { link(client); });
+      if (client < 0)
+        continue;
+      ++connections_;
+      links_.emplace_back([this, client] { link(client); });
     }
   }
 
@@ -102,14 +110,20 @@ class cutting_proxy {
                               pollfd{server, POLLIN, 0}};
       if (now == cut::hang_up)
         p[0].fd = -1;
+      if (now == cut::silence || now == cut::mute)
+        p[1].fd = -1;
       if (::poll(p.data(), p.size(), 20) <= 0)
         continue;
       if (p[0].revents != 0) {
         auto n = ::read(client, buffer.data(), buffer.size());
         if (n <= 0)
           return;
+        if (now == cut::silence)
+          continue;
         if (!std::exchange(asking, true))
-          now = next_cut();
+          now = frozen_ ? cut::silence : next_cut();
+        if (now == cut::silence)
+          continue;
         if (now == cut::request || !send_all(server, buffer.data(), n))
           return;
         // What was asked in one round trip is small enough for one read.
@@ -147,6 +161,8 @@ class cutting_proxy {
   std::string server_;
   int listener_;
   std::atomic<bool> stop_{false};
+  std::atomic<bool> frozen_{false};
+  std::atomic<int> connections_{0};
   std::atomic<int> countdown_{0};
   std::atomic<cut> how_{cut::none};
   std::list<std::thread> links_;

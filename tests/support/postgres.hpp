@@ -40,11 +40,20 @@ class postgres_server {
  public:
   /// `settings`: "fsync=off shared_buffers=16MB".
   explicit postgres_server(std::string settings = "shared_buffers=32MB")
-      : settings_(std::move(settings)), owner_(::getpid()) {
-    // Kept by hand: a forked child must not remove it.
-    dir_ = (quick_parent() / "bc-postgres-XXXXXX").string();
-    REQUIRE(::mkdtemp(dir_.data()) != nullptr);
+      : settings_(std::move(settings)) {
+    make_dir();
     start();
+  }
+  /// A hot standby of one that runs.
+  struct standby_of {
+    const postgres_server& primary;
+  };
+  explicit postgres_server(standby_of other,
+                           std::string settings = "shared_buffers=32MB")
+      : settings_(std::move(settings)) {
+    make_dir();
+    url_ = run_command(script() + " standby " + dir_ + " " +
+                       other.primary.dir() + " " + settings_);
   }
   postgres_server(const postgres_server&) = delete;
   postgres_server& operator=(const postgres_server&) = delete;
@@ -68,14 +77,21 @@ class postgres_server {
     stop(how);
     start();
   }
+  /// A standby takes writes from here on.
+  void promote() { run_command(script() + " promote " + dir_); }
   [[nodiscard]] const std::string& url() const { return url_; }
   [[nodiscard]] const std::string& dir() const { return dir_; }
 
  private:
   static std::string script() { return BC_SOURCE_DIR "/ops/postgres"; }
+  // Removed by hand: a forked child must not.
+  void make_dir() {
+    dir_ = (quick_parent() / "bc-postgres-XXXXXX").string();
+    REQUIRE(::mkdtemp(dir_.data()) != nullptr);
+  }
 
   std::string settings_;
-  pid_t owner_;
+  pid_t owner_ = ::getpid();
   std::string dir_;
   std::string url_;
 };
