@@ -48,10 +48,11 @@ ${rows}    {\"\", \"\"},
 endfunction()
 
 # What `better-compute daemon install-script` is made of (generated/install/
-# embedded.hpp): the template, and the unit that it writes.
+# embedded.hpp): the template, and the units that it writes.
 function(bc_embed_install)
   set(constants "")
-  foreach(pair "script|ops/install/install-bcd.sh" "unit|ops/systemd/bcd.service")
+  foreach(pair "script|ops/install/install-bcd.sh" "unit|ops/systemd/bcd.service"
+               "helper_unit|ops/systemd/bcd-helper.service")
     string(REPLACE "|" ";" pair ${pair})
     list(GET pair 0 name)
     list(GET pair 1 file)

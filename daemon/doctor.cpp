@@ -1,6 +1,7 @@
 #include "daemon/doctor.hpp"
 
 #include "base/http_date.hpp"
+#include "daemon/doctor_files.hpp"
 #include "daemon/rejoin_doctor.hpp"
 #include "daemon/renewal_loop.hpp"
 #include "daemon/site_doctor.hpp"
@@ -8,31 +9,16 @@
 #include "daemon/trusted_pins.hpp"
 #include "pki/certificate.hpp"
 #include "pki/chain.hpp"
-#include "pki/jwe.hpp"
 
-#include <array>
-#include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace bc::daemon {
 
 namespace {
 
-constexpr std::uint64_t room_for_renewal = 1 << 20;
-constexpr mode_t others = 077;
 constexpr mode_t writable_by_others = 022;
 constexpr int late_percent = 80;
-
-std::string octal(mode_t mode) {
-  std::array<char, 8> text{};
-  std::snprintf(text.data(), text.size(), "%04o",
-                static_cast<unsigned>(mode & 07777));
-  return text.data();
-}
 
 // One examination: what one check finds out, the next ones use.
 class examination {
@@ -48,8 +34,9 @@ class examination {
       return std::move(out_);
     read_identity();
     ask_gateway();
-    join_key();
-    files();
+    out_.push_back(judge_join_key(config_, look_.pair.has_value()));
+    if (auto f = judge_files(config_.data_dir, look_.absent))
+      out_.push_back(std::move(*f));
     the_tpm();
     identity_check();
     gateway();
@@ -146,69 +133,6 @@ class examination {
   }
   [[nodiscard]] bool may_be_over() const {
     return time_ >= leaf_.not_after || machine_time_ >= leaf_.not_after;
-  }
-
-  // A machine that has joined can do without.
-  void join_key() {
-    constexpr auto* check = "join-key";
-    auto wrong = look_.pair ? verdict::warning : verdict::failed;
-    std::ifstream in{config_.join_encryption_jwk, std::ios::binary};
-    auto file = config_.join_encryption_jwk.string();
-    if (!in)
-      return say(check, verdict::warning, "there is no " + file,
-                 "a join needs it, or --server URL");
-    std::string text{std::istreambuf_iterator<char>{in}, {}};
-    auto key = pki::from_jwk(text);
-    if (!key)
-      return say(check, wrong, file + " is not a P-256 public key (JWK)",
-                 "generate the install script again and rerun it");
-    if (key.value().pin() != config_.join_encryption_key_pin)
-      return say(check, wrong,
-                 "the key in " + file +
-                     " does not have the pin join_encryption_key_pin: bcd "
-                     "join fails",
-                 "after a rotation of the key, generate the install script "
-                 "again and rerun it");
-    say(check, verdict::ok, file + " has its pin");
-  }
-
-  void files() {
-    constexpr auto* check = "files";
-    struct stat about {};
-    const auto& folder = config_.data_dir;
-    if (::stat(folder.c_str(), &about) != 0) {
-      if (!look_.absent)
-        say(check, verdict::failed, "cannot look at " + folder.string(),
-            "run bcd doctor as root");
-      return;
-    }
-    std::string wrong;
-    auto judge = [&wrong](const std::filesystem::path& path,
-                          const struct stat& s) {
-      if ((s.st_mode & others) != 0)
-        wrong += (wrong.empty() ? "" : ", ") + path.string() + " has mode " +
-                 octal(s.st_mode);
-    };
-    judge(folder, about);
-    auto owner = about.st_uid;
-    for (const auto* name :
-         {"identity.json", "node.key", "node.key.next", "status.json"}) {
-      auto path = folder / name;
-      if (::lstat(path.c_str(), &about) != 0)
-        continue;
-      judge(path, about);
-      if (about.st_uid != owner)
-        wrong += (wrong.empty() ? "" : ", ") + path.string() +
-                 " belongs to another user than its folder";
-    }
-    if (wrong.empty())
-      say(check, verdict::ok, folder.string() + " is its owner's alone");
-    else
-      say(check, verdict::failed, wrong,
-          "chmod 0700 " + folder.string() +
-              " and 0600 what is in it; if "
-              "others could read node.key, revoke the identity and " +
-              join_again);
   }
 
   void identity_check() {
@@ -381,18 +305,8 @@ class examination {
           check, verdict::warning, "the last attempt failed: " + status_->why,
           "it is tried again by itself; until " + to_rfc3339(leaf_.not_after) +
               " it must have worked, or the machine has to join again");
-    struct statvfs room {};
-    if (::statvfs(config_.data_dir.c_str(), &room) == 0 &&
-        room.f_bavail * room.f_frsize < room_for_renewal)
-      return say(check, verdict::failed,
-                 "the disk of " + config_.data_dir.string() +
-                     " is full: the new key could not be written",
-                 "make room");
-    if ((room.f_flag & ST_RDONLY) != 0)
-      return say(check, verdict::failed,
-                 config_.data_dir.string() +
-                     " is mounted read-only: the new key could not be written",
-                 "mount it for writing");
+    if (auto f = judge_room(config_.data_dir))
+      return out_.push_back(std::move(*f));
     auto when = "between " + to_rfc3339(renewal_due(leaf_, 0)) + " and " +
                 to_rfc3339(renewal_due(leaf_, 999));
     if (status_ && status_->state == renewal_state::fine && running_)

@@ -35,8 +35,8 @@ pinned_tls::pinned_tls(std::string host,
   SSL_CTX_set_cert_verify_callback(tls_.native_handle(), judge, this);
 }
 
-// Stands in for OpenSSL's own path building.
-int pinned_tls::judge(X509_STORE_CTX* store, void* self) {
+// Stands in for OpenSSL's own path building; no exception passes through C.
+int pinned_tls::judge(X509_STORE_CTX* store, void* self) noexcept {
   auto& me = *static_cast<pinned_tls*>(self);
   me.chain_.clear();
   if (auto* presented = X509_STORE_CTX_get0_untrusted(store))

@@ -41,7 +41,7 @@ class pinned_tls {
   [[nodiscard]] std::string key_failed() const;
 
  private:
-  static int judge(X509_STORE_CTX* store, void* self);
+  static int judge(X509_STORE_CTX* store, void* self) noexcept;
 
   const std::string host_;
   const std::vector<std::string> pins_;

@@ -70,8 +70,9 @@ struct machine_places {
 [[nodiscard]] result<pki::hardware_claims> read_machine(
     const machine_places& places);
 
-/// The claims as they travel.
+/// The claims as they travel, and back.
 [[nodiscard]] wire::claims to_wire(const pki::hardware_claims& c);
+[[nodiscard]] pki::hardware_claims from_wire(const wire::claims& c);
 
 /// The two builds of the daemon differ in these alone: real_hardware.cpp reads
 /// the machine, fake_hardware.cpp adds --fake-hardware FILE and, to `join`,

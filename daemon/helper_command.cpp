@@ -1,5 +1,6 @@
 #include "daemon/commands.hpp"
 #include "daemon/handover.hpp"
+#include "daemon/hardware.hpp"
 #include "daemon/helper_server.hpp"
 #include "daemon/join.hpp"
 #include "daemon/service_notice.hpp"
@@ -16,13 +17,14 @@ namespace bc::daemon {
 namespace {
 
 constexpr const char* helper_help =
-    "Holds the TPM for a bcd node that is not root: [helper] user in the\n"
+    "Does what takes root for a bcd node that is not: [helper] user in the\n"
     "configuration names who may ask, [helper] socket where. Its peer's user\n"
-    "is told by the kernel; root may ask too, nobody else. It gives the\n"
-    "attestation key's public part, makes node keys, signs digests by them "
-    "and\n"
-    "certifies them, one request after the other, and nothing else: it proves\n"
-    "no TPM to a server, so a join is root's, with the TPM itself.\n"
+    "is told by the kernel; root may ask too, nobody else. It reads the\n"
+    "hardware identifiers. It holds the TPM: gives the attestation key's\n"
+    "public part, makes node keys, signs digests by them and certifies them.\n"
+    "It does one request after the other, and nothing else: it proves no TPM\n"
+    "to a server, so a join is root's, with the TPM itself. With [tpm]\n"
+    "enabled = \"false\" it reads the hardware identifiers alone.\n"
     "Tells systemd READY where NOTIFY_SOCKET is set.\n"
     "\n"
     "Exit codes: 0 asked to stop, 2 wrong arguments or configuration, 7 the\n"
@@ -39,8 +41,6 @@ int helper(const helper_arguments& given) {
   const auto& c = loaded.value();
   if (!c.helper)
     return complain(given.config_file + " has no [helper]");
-  if (c.tpm.enabled == tpm_settings::use::never)
-    return complain("[tpm] enabled is \"false\": there is nothing to hold");
   auto user = account_of(c.helper->user);
   if (!user)
     return complain(user.error().message);
@@ -52,12 +52,16 @@ int helper(const helper_arguments& given) {
   options.say = [](const std::string& line) {
     std::fprintf(stderr, "bcd: %s\n", line.c_str());
   };
+  const auto source = make_hardware_source();
+  options.hardware = [&source] { return source->read(); };
+  const bool holds_tpm = c.tpm.enabled != tpm_settings::use::never;
   options.ready = [&] {
-    options.say("holds the TPM for " + c.helper->user + " at " +
-                c.helper->socket.string());
+    options.say(
+        std::string{holds_tpm ? "holds the TPM" : "reads the hardware"} +
+        " for " + c.helper->user + " at " + c.helper->socket.string());
     notify_service("READY=1");
   };
-  auto tpm = tpm::local_keeper(c.tpm);
+  auto tpm = holds_tpm ? tpm::local_keeper(c.tpm) : tpm::no_keeper();
   auto ended = run_helper(options, *tpm, stop.get_token());
   notify_service("STOPPING=1");
   if (ended)
@@ -71,10 +75,11 @@ int helper(const helper_arguments& given) {
 command add_helper_command(CLI::App& app) {
   auto given = std::make_shared<helper_arguments>();
   auto* self = app.add_subcommand(
-      "helper", "Hold the TPM for a bcd node that is not root");
+      "helper", "Do what takes root for a bcd node that is not: TPM, hardware");
   self->add_option("--config", given->config_file, "Configuration file")
       ->type_name("FILE")
       ->capture_default_str();
+  add_hardware_options(*self, false);
   self->footer(helper_help);
   return {self, [given] { return helper(*given); }};
 }

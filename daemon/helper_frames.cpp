@@ -1,5 +1,7 @@
 #include "daemon/helper_frames.hpp"
 
+#include "base/wire.hpp"
+#include "daemon/hardware.hpp"
 #include "pki/tpm/cursor.hpp"
 #include "pki/tpm/structures.hpp"
 #include "pki/tpm/templates.hpp"
@@ -20,6 +22,8 @@ constexpr std::size_t most_csr = 4'096;
 constexpr std::size_t most_parts = 2;
 constexpr std::size_t longest_message = 512;
 constexpr std::uint8_t given = 0;
+// Of a frame are its kind and the part's length besides.
+constexpr std::size_t most_hardware = max_helper_frame - 3;
 
 constexpr errc codes[] = {errc::unavailable, errc::invalid_state,
                           errc::invalid_input};
@@ -64,6 +68,7 @@ std::optional<helper_request> decode_helper_request(byte_view content) {
   switch (out.what) {
     case op::ak_public:
     case op::create_node_key:
+    case op::hardware:
       break;
     case op::sign:
     case op::certify:
@@ -121,6 +126,23 @@ std::optional<helper_reply> decode_helper_reply(byte_view content) {
       return std::nullopt;
   }
   return helper_reply{std::move(parts)};
+}
+
+result<bytes> encode_hardware(const pki::hardware_claims& claims) {
+  const auto text = wire::encode(to_wire(claims));
+  if (text.size() > most_hardware || !wire::decode_claims(text))
+    return fail(errc::invalid_state,
+                "the hardware identifiers are longer than a message holds");
+  return to_bytes(as_bytes(text));
+}
+
+result<pki::hardware_claims> decode_hardware(byte_view part) {
+  auto claims = wire::decode_claims(as_text(part));
+  if (!claims)
+    return fail(errc::unavailable,
+                "bcd helper answers what are no hardware identifiers: " +
+                    claims.error().message);
+  return from_wire(claims.value());
 }
 
 std::optional<std::size_t> helper_frame_length(byte_view four) {

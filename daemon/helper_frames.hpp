@@ -3,6 +3,7 @@
 #include "base/bytes.hpp"
 #include "base/errc.hpp"
 #include "daemon/tpm/key_keeper.hpp"
+#include "pki/hardware_key.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -22,8 +23,9 @@ inline constexpr std::size_t helper_length_size = 4;
 enum class helper_operation : std::uint8_t {
   ak_public = 1,
   create_node_key = 2,
-  sign = 3,     // a SHA-256 digest, by a node's key
-  certify = 4,  // a node's key for a CSR, by the AK
+  sign = 3,      // a SHA-256 digest, by a node's key
+  certify = 4,   // a node's key for a CSR, by the AK
+  hardware = 5,  // the machine's claims, in the JSON of a join's message
 };
 
 struct helper_request {
@@ -46,6 +48,12 @@ using helper_reply = std::variant<std::vector<bytes>, fault>;
 [[nodiscard]] bytes encode(const helper_reply& reply);
 [[nodiscard]] std::optional<helper_reply> decode_helper_reply(
     byte_view content);
+
+/// The claims as the one part of an answer: all of them or a fault.
+/// INVALID_STATE for more than a join's message or a frame holds.
+[[nodiscard]] result<bytes> encode_hardware(const pki::hardware_claims& claims);
+/// UNAVAILABLE for what encode_hardware() did not write.
+[[nodiscard]] result<pki::hardware_claims> decode_hardware(byte_view part);
 
 /// The length that a frame's first four bytes say; nullopt over the bound.
 [[nodiscard]] std::optional<std::size_t> helper_frame_length(byte_view four);

@@ -26,7 +26,25 @@ helper_reply given(std::vector<bytes> parts) {
   return helper_reply{std::move(parts)};
 }
 
-helper_reply carried_out(const helper_request& request, tpm::key_keeper& tpm) {
+const fault& not_done() {
+  static const auto out =
+      fail(errc::invalid_input, "bcd helper does not do this");
+  return out;
+}
+
+helper_reply claims_of(
+    const std::function<result<pki::hardware_claims>()>& hardware) {
+  if (!hardware)
+    return not_done();
+  auto read = hardware();
+  if (!read)
+    return read.error();
+  auto got = encode_hardware(read.value());
+  return got ? given({got.value()}) : helper_reply{got.error()};
+}
+
+helper_reply carried_out(const helper_request& request,
+                         const helper_options& options, tpm::key_keeper& tpm) {
   using op = helper_operation;
   switch (request.what) {
     case op::ak_public: {
@@ -49,8 +67,10 @@ helper_reply carried_out(const helper_request& request, tpm::key_keeper& tpm) {
       return got ? given({got.value().info, got.value().signature})
                  : helper_reply{got.error()};
     }
+    case op::hardware:
+      return claims_of(options.hardware);
   }
-  return fail(errc::invalid_input, "no such operation");
+  return not_done();
 }
 
 class server {
@@ -131,10 +151,8 @@ class server {
     if (!content)
       return;
     auto request = decode_helper_request(*content);
-    const auto reply = request
-                           ? carried_out(*request, tpm_)
-                           : helper_reply{fail(errc::invalid_input,
-                                               "bcd helper does not do this")};
+    const auto reply = request ? carried_out(*request, options_, tpm_)
+                               : helper_reply{not_done()};
     const auto* why = std::get_if<fault>(&reply);
     tell(why == nullptr ? std::string{} : why->message);
     (void)send_all(peer, encode(reply));

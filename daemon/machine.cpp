@@ -1,5 +1,4 @@
 #include "base/encoding.hpp"
-#include "base/wire.hpp"
 #include "daemon/hardware.hpp"
 
 #include <algorithm>
@@ -43,11 +42,6 @@ result<pki::hardware_claims> read_machine(const machine_places& places) {
   bound(claims.gpu_uuids);
   claims.hostname = host_name();
   return std::move(claims);
-}
-
-wire::claims to_wire(const pki::hardware_claims& c) {
-  return {c.product_uuid, c.product_serial, c.board_serial, c.chassis_serial,
-          c.macs,         c.gpu_uuids,      c.hostname};
 }
 
 }  // namespace bc::daemon

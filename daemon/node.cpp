@@ -37,9 +37,14 @@ class mailbox {
 
   explicit mailbox(waker& wake) : wake_(wake) {}
 
+  // By itself, and not by the welcome that a session tells of next: what is due
+  // by the server's time does not wait for a look at the clock.
   void time(time_point server) {
-    std::lock_guard lock{mutex_};
-    time_ = signed_time{server, read_clocks()};
+    {
+      std::lock_guard lock{mutex_};
+      time_ = signed_time{server, read_clocks()};
+    }
+    wake_.wake();
   }
   void is(session_news how) {
     {

@@ -1,5 +1,6 @@
 #include "daemon/commands.hpp"
 #include "daemon/hardware.hpp"
+#include "daemon/helper_client.hpp"
 #include "daemon/node.hpp"
 #include "daemon/service_notice.hpp"
 #include "daemon/site.hpp"
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <memory>
 #include <mutex>
+#include <unistd.h>
 
 namespace bc::daemon {
 
@@ -55,6 +57,13 @@ struct node_arguments {
 
 enum class runs_as { node, site };
 
+// The kernel shows what names a machine to root alone.
+std::shared_ptr<hardware_source> hardware_for(const config& c) {
+  if (c.helper && ::geteuid() != 0)
+    return helper_hardware(c.helper->socket);
+  return make_hardware_source();
+}
+
 int node(const node_arguments& given, runs_as what) {
   auto loaded = load_config(given.config_file);
   if (!loaded)
@@ -76,9 +85,7 @@ int node(const node_arguments& given, runs_as what) {
     return run_session(to, me, program_version, hooks, std::move(until));
   };
   options.version = program_version;
-  options.hardware = [source = std::shared_ptr{make_hardware_source()}] {
-    return source->read();
-  };
+  options.hardware = [source = hardware_for(c)] { return source->read(); };
   options.keys = node_key_places_of(c, options.say);
   if (what == runs_as::site) {
     options.role = "site";

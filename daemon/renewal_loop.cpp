@@ -91,6 +91,12 @@ renewal_loop::renewal_loop(const config& c, const identity_store& store,
   status_.node_id = me_.who.node_id;
   status_.not_after = leaf_.not_after;
   status_.next_renewal = due_;
+  pace();
+}
+
+void renewal_loop::pace() {
+  if (tools_.for_trials)
+    pacer_.count_over(leaf_.not_after - leaf_.not_before);
 }
 
 time_point renewal_loop::now() const {
@@ -212,6 +218,7 @@ void renewal_loop::accept(renewal_attempt got, const clock_reading& at) {
     tools_.say(kept.error().message + "; the new certificate is on disk");
   me_ = std::move(renewed);
   leaf_ = lifetime_of(me_);
+  pace();
   auto now = clock_.now(at);
   if (schedule(now))
     pacer_.succeeded();

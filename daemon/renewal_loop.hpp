@@ -30,6 +30,9 @@ struct renewal_tools {
   std::function<void(const node_identity&)> renewed;
   /// A stop was asked for: what failed because of it is no failure.
   std::function<bool()> stopping;
+  /// The server is for trials, and its certificates may last minutes: then the
+  /// limit of requests is one for a certificate's lifetime, not for an hour.
+  bool for_trials = false;
 };
 
 /// How the session stands, for the status.
@@ -65,6 +68,7 @@ class renewal_loop {
 
  private:
   [[nodiscard]] milliseconds until_attempt(const clock_reading& at) const;
+  void pace();
   // False when the certificate is due as it comes.
   bool schedule(time_point now);
   void attempt();

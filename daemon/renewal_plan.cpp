@@ -8,7 +8,6 @@ namespace {
 
 constexpr seconds first_wait{1};
 constexpr seconds longest_wait{300};
-constexpr seconds an_hour{3'600};
 constexpr int earliest_permille = 550;
 constexpr int spread_permille = 100;
 constexpr int permille = 1'000;
@@ -61,7 +60,11 @@ milliseconds attempt_pacer::next() const {
   if (requests_.size() < most)
     return after_back_off_;
   auto oldest = requests_[requests_.size() - most];
-  return std::max(after_back_off_, oldest + an_hour);
+  return std::max(after_back_off_, oldest + span_);
+}
+
+void attempt_pacer::count_over(milliseconds span) {
+  span_ = std::min<milliseconds>(span, an_hour);
 }
 
 void attempt_pacer::count(milliseconds since_boot, int requests) {

@@ -62,9 +62,14 @@ struct lifetime {
 /// that led to nothing, or to a certificate that is due again at once.
 class attempt_pacer {
  public:
+  static constexpr seconds an_hour{3'600};
   static constexpr int most_in_an_hour = 12;
   /// Of these, kept for when the gateway is back.
   static constexpr int reserved = 2;
+
+  /// What counts as the hour from now on: of a trial's certificates, which last
+  /// minutes, it would be longer than they are. Never more than an hour.
+  void count_over(milliseconds span);
 
   /// Nothing is tried before this moment (since boot).
   [[nodiscard]] milliseconds next() const;
@@ -79,6 +84,7 @@ class attempt_pacer {
  private:
   void count(milliseconds since_boot, int requests);
 
+  milliseconds span_{an_hour};
   std::deque<milliseconds> requests_;
   milliseconds after_back_off_{0};
   int failures_ = 0;

@@ -162,19 +162,26 @@ class examination {
     if (!h.no_user.empty())
       return say(check, verdict::failed, h.no_user,
                  "make the user (useradd --system), or set [helper] user");
-    if (h.ak.empty())
+    const bool has_tpm = config_.tpm.enabled != use::never;
+    if (has_tpm && h.ak.empty())
       return say(check, needed() ? verdict::failed : verdict::warning,
                  "bcd node has the TPM by it, but " + h.no_ak,
                  "systemctl enable --now bcd-helper; what it says: journalctl "
                  "-u bcd-helper. It answers root and its user alone");
     const auto& other = named_ ? *named_ : look_.ak;
-    if (!other.empty() && h.ak != other)
+    if (has_tpm && !other.empty() && h.ak != other)
       return say(check, verdict::failed,
                  who + " derives " + h.ak + ", " +
                      (named_ ? "the certificate names " : "the TPM derives ") +
                      other,
                  "see tpm-ak; if that is well, it has another TPM or runs an "
                  "older [tpm]: systemctl restart bcd-helper");
+    if (!h.no_hardware.empty())
+      return say(
+          check, verdict::warning,
+          "bcd node has the hardware identifiers by it, but " + h.no_hardware,
+          "without them the machine does not come back by its "
+          "certificate: journalctl -u bcd-helper");
     say(check, verdict::ok, who + " answers for " + config_.helper->user);
   }
 
@@ -189,10 +196,14 @@ class examination {
 
 namespace {
 
-helper_look look_at_helper(const helper_settings& h) {
+helper_look look_at_helper(const helper_settings& h, bool has_tpm) {
   helper_look out;
   if (auto user = account_of(h.user); !user)
     out.no_user = user.error().message;
+  if (auto claims = helper_hardware(h.socket)->read(); !claims)
+    out.no_hardware = claims.error().message;
+  if (!has_tpm)
+    return out;
   auto ak = helper_keeper(h.socket)->ak_public();
   if (ak)
     out.ak = tpm::statement_of(ak.value());
@@ -205,10 +216,10 @@ helper_look look_at_helper(const helper_settings& h) {
 
 tpm_look look_at_tpm(const config& c, const std::string& recorded) {
   tpm_look out;
+  if (c.helper)
+    out.helper = look_at_helper(*c.helper, c.tpm.enabled != use::never);
   if (c.tpm.enabled == use::never)
     return out;
-  if (c.helper)
-    out.helper = look_at_helper(*c.helper);
   out.is_there = tpm::seems_there(c.tpm.tcti);
   if (!out.is_there)
     return out;

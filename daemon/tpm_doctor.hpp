@@ -18,6 +18,7 @@ struct helper_look {
   std::string no_user = {};  // why its user cannot be one; empty: it can
   std::string ak = {};       // what it derives; empty: see no_ak
   std::string no_ak = {};
+  std::string no_hardware = {};  // why it gives no identifiers; empty: it does
 };
 
 /// What a look at the TPM found; each part that failed says why.

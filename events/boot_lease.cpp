@@ -128,11 +128,14 @@ const acquired* live_lease(const state& s, time_point now) {
 
 std::vector<event> decide(const state& s, const acquire& c) {
   const auto until = c.now + c.ttl;
-  if (const auto* live = live_lease(s, c.now)) {
-    if (live->holder != c.holder || until <= live->expires_at)
+  const auto* live = live_lease(s, c.now);
+  if (live != nullptr && live->holder == c.holder) {
+    if (live->expires_at - c.now > c.ttl / 2 || until <= live->expires_at)
       return {};
     return {extended{live->site, live->epoch, c.now, until}};
   }
+  if (live != nullptr && !c.other_is_gone)
+    return {};
   acquired out{c.site, c.tenant, c.holder, 1, std::nullopt, c.now, until};
   if (s.lease) {
     out.epoch = s.lease->epoch + 1;

@@ -60,15 +60,19 @@ struct state {
 
 inline constexpr seconds default_ttl{120};
 
-/// An agent wants to boot the site's machines. Extends its own lease (nothing
-/// when that ends no sooner already); takes a free one, with the next epoch.
-/// No events while another agent's is live.
+/// An agent wants to boot the site's machines. Extends its own lease once no
+/// more than half of `ttl` is left, since an agent asks for as long as it runs
+/// and every extension is an event; takes a free one, with the next epoch. No
+/// events while another agent's is live.
 struct acquire {
   site_id site;
   tenant_id tenant;
   node_id holder;
   milliseconds ttl = default_ttl;
   time_point now;
+  /// The other agent that has it has no certificate for it any more (revoked,
+  /// retired): the lease is as good as free.
+  bool other_is_gone = false;
 };
 [[nodiscard]] std::vector<event> decide(const state& s, const acquire& c);
 

@@ -47,28 +47,28 @@ key_data& data_of(void* key) {
   return *static_cast<key_data*>(key);
 }
 
-void* key_new(void*) {
+void* key_new(void*) noexcept {
   return new key_data;
 }
 
-void key_free(void* key) {
+void key_free(void* key) noexcept {
   delete static_cast<key_data*>(key);
 }
 
-int key_has(const void* key, int selection) {
+int key_has(const void* key, int selection) noexcept {
   const auto& data = *static_cast<const key_data*>(key);
   if ((selection & OSSL_KEYMGMT_SELECT_PRIVATE_KEY) != 0 && !data.signer)
     return 0;
   return data.point.empty() ? 0 : 1;
 }
 
-int key_match(const void* one, const void* other, int) {
+int key_match(const void* one, const void* other, int) noexcept {
   const auto& first = static_cast<const key_data*>(one)->point;
   return !first.empty() && first == static_cast<const key_data*>(other)->point;
 }
 
 // A public key of another provider, to be compared; or ours, with its signer.
-int key_import(void* key, int, const OSSL_PARAM params[]) {
+int key_import(void* key, int, const OSSL_PARAM params[]) noexcept {
   auto& data = data_of(key);
   const auto* name =
       OSSL_PARAM_locate_const(params, OSSL_PKEY_PARAM_GROUP_NAME);
@@ -91,7 +91,7 @@ int key_import(void* key, int, const OSSL_PARAM params[]) {
   return 1;
 }
 
-const OSSL_PARAM* key_import_types(int) {
+const OSSL_PARAM* key_import_types(int) noexcept {
   static const OSSL_PARAM types[] = {
       OSSL_PARAM_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, nullptr, 0),
       OSSL_PARAM_octet_string(OSSL_PKEY_PARAM_PUB_KEY, nullptr, 0),
@@ -99,7 +99,7 @@ const OSSL_PARAM* key_import_types(int) {
   return types;
 }
 
-const OSSL_PARAM* key_gettable(void*) {
+const OSSL_PARAM* key_gettable(void*) noexcept {
   static const OSSL_PARAM types[] = {
       OSSL_PARAM_int(OSSL_PKEY_PARAM_BITS, nullptr),
       OSSL_PARAM_int(OSSL_PKEY_PARAM_SECURITY_BITS, nullptr),
@@ -109,7 +109,7 @@ const OSSL_PARAM* key_gettable(void*) {
   return types;
 }
 
-int key_get(void*, OSSL_PARAM params[]) {
+int key_get(void*, OSSL_PARAM params[]) noexcept {
   const struct {
     const char* name;
     int value;
@@ -125,7 +125,7 @@ int key_get(void*, OSSL_PARAM params[]) {
   return p == nullptr || OSSL_PARAM_set_utf8_string(p, group) != 0 ? 1 : 0;
 }
 
-const char* key_operation(int operation) {
+const char* key_operation(int operation) noexcept {
   return operation == OSSL_OP_SIGNATURE ? "ECDSA" : nullptr;
 }
 
@@ -135,20 +135,20 @@ struct signing {
   bytes message;
 };
 
-void* sign_new(void*, const char*) {
+void* sign_new(void*, const char*) noexcept {
   return new signing;
 }
 
-void sign_free(void* context) {
+void sign_free(void* context) noexcept {
   delete static_cast<signing*>(context);
 }
 
-void* sign_copy(void* context) {
+void* sign_copy(void* context) noexcept {
   return new signing{*static_cast<const signing*>(context)};
 }
 
 int sign_begin(void* context, const char* digest, void* key,
-               const OSSL_PARAM[]) {
+               const OSSL_PARAM[]) noexcept {
   auto& s = *static_cast<signing*>(context);
   if (key != nullptr)
     s.key = &data_of(key);
@@ -162,14 +162,15 @@ int sign_begin(void* context, const char* digest, void* key,
   return md && EVP_MD_is_a(md.get(), "SHA256") != 0 ? 1 : 0;
 }
 
-int sign_more(void* context, const unsigned char* data, std::size_t size) {
+int sign_more(void* context, const unsigned char* data,
+              std::size_t size) noexcept {
   auto& s = *static_cast<signing*>(context);
   s.message.insert(s.message.end(), data, data + size);
   return 1;
 }
 
 int sign_end(void* context, unsigned char* out, std::size_t* size,
-             std::size_t room) {
+             std::size_t room) noexcept {
   auto& s = *static_cast<signing*>(context);
   if (out == nullptr) {
     *size = longest_signature;
@@ -188,14 +189,16 @@ int sign_end(void* context, unsigned char* out, std::size_t* size,
   return 1;
 }
 
-template <class Function>
-OSSL_DISPATCH row(int id, Function* f) {
+// OpenSSL is C, and may have been built or linked without what unwinds it
+// (cmake/bcd_link.cmake): nothing that it calls throws.
+template <class Result, class... Arguments>
+OSSL_DISPATCH row(int id, Result (*f)(Arguments...) noexcept) {
   return {id, reinterpret_cast<void (*)()>(f)};
 }
 
 const OSSL_DISPATCH end_of_rows = {0, nullptr};
 
-const OSSL_ALGORITHM* query(void*, int operation, int* no_cache) {
+const OSSL_ALGORITHM* query(void*, int operation, int* no_cache) noexcept {
   static const OSSL_DISPATCH keys[] = {
       row(OSSL_FUNC_KEYMGMT_NEW, key_new),
       row(OSSL_FUNC_KEYMGMT_FREE, key_free),
@@ -229,7 +232,7 @@ const OSSL_ALGORITHM* query(void*, int operation, int* no_cache) {
 }
 
 int begin(const OSSL_CORE_HANDLE* handle, const OSSL_DISPATCH*,
-          const OSSL_DISPATCH** out, void** context) {
+          const OSSL_DISPATCH** out, void** context) noexcept {
   static const OSSL_DISPATCH rows[] = {
       row(OSSL_FUNC_PROVIDER_QUERY_OPERATION, query), end_of_rows};
   *out = rows;

@@ -20,6 +20,24 @@ namespace boot_lease = events::boot_lease;
 
 constexpr int max_tries = 3;
 
+/// By which of its certificates a node is an agent of that site; null: by none.
+const events::node::certificate* agents_certificate(
+    const events::node::state& s, byte_view der, const site_id& of,
+    time_point now) {
+  const auto* live = events::node::session_certificate(s, der, now);
+  const bool is_agent = live != nullptr &&
+                        live->role == pki::certificate_role::site &&
+                        s.node->site == of;
+  return is_agent ? live : nullptr;
+}
+
+/// Revoked, retired, or away for so long that every certificate is over.
+bool is_gone(const events::node::state& s, const site_id& of, time_point now) {
+  return std::ranges::none_of(s.certificates, [&](const auto& one) {
+    return agents_certificate(s, one.cert.der, of, now) != nullptr;
+  });
+}
+
 /// One agent's word on its site's lease. Each step either ends it or asks the
 /// ledger, which comes back to the next one.
 class lease_run : public std::enable_shared_from_this<lease_run> {
@@ -60,15 +78,15 @@ class lease_run : public std::enable_shared_from_this<lease_run> {
   void attempt() {
     site_ = nullptr;
     lease_ = nullptr;
+    gone_ = nullptr;
     streams_->node(node_id_, then(&lease_run::on_node));
   }
 
   void on_node(shared_state<events::node::state> node) {
     node_ = std::move(node);
-    held_by_ = events::node::session_certificate(
-        *node_, as_bytes(call_.client_certificate), now());
-    if (held_by_ == nullptr || held_by_->role != pki::certificate_role::site ||
-        node_->node->site != site_id_)
+    held_by_ = agents_certificate(*node_, as_bytes(call_.client_certificate),
+                                  site_id_, now());
+    if (held_by_ == nullptr)
       return refuse_as_read();
     streams_->site(site_id_, then(&lease_run::on_site));
   }
@@ -82,14 +100,27 @@ class lease_run : public std::enable_shared_from_this<lease_run> {
 
   void on_lease(shared_state<boot_lease::state> lease) {
     lease_ = std::move(lease);
+    const auto* live = live_lease(*lease_, now());
+    if (release_ || live == nullptr || live->holder == node_id_)
+      return settle();
+    streams_->node(live->holder, then(&lease_run::on_other));
+  }
+
+  void on_other(shared_state<events::node::state> other) {
+    if (is_gone(*other, site_id_, now()))
+      gone_ = std::move(other);
+    settle();
+  }
+
+  void settle() {
     // No lease of an agent that is over.
     const auto ttl =
         std::min<milliseconds>(env_->ttl, held_by_->not_after - now());
     const auto decided =
-        release_
-            ? decide(*lease_, boot_lease::release{node_id_, now()})
-            : decide(*lease_, boot_lease::acquire{site_id_, node_->node->tenant,
-                                                  node_id_, ttl, now()});
+        release_ ? decide(*lease_, boot_lease::release{node_id_, now()})
+                 : decide(*lease_, boot_lease::acquire{
+                                       site_id_, node_->node->tenant, node_id_,
+                                       ttl, now(), gone_ != nullptr});
     after_ = *lease_;
     auto batch = as_read();
     auto& write = batch.writes.emplace_back(
@@ -132,12 +163,16 @@ class lease_run : public std::enable_shared_from_this<lease_run> {
     refuse();
   }
 
-  /// Preconditions: node and site are as they were read.
+  /// Preconditions: node and site are as they were read, and so is an agent
+  /// whose lease is taken from it.
   [[nodiscard]] events::batch as_read() const {
     auto out = machine_batch(call_.correlation, now());
     out.writes.push_back(pin(events::stream_of(node_id_), node_->version));
     if (site_)
       out.writes.push_back(pin(events::stream_of(site_id_), site_->version));
+    if (gone_)
+      out.writes.push_back(
+          pin(events::stream_of(lease_->lease->holder), gone_->version));
     return out;
   }
 
@@ -182,6 +217,7 @@ class lease_run : public std::enable_shared_from_this<lease_run> {
   const events::node::certificate* held_by_ = nullptr;  // in node_
   shared_state<events::site::state> site_;
   shared_state<boot_lease::state> lease_;
+  shared_state<events::node::state> gone_;  // who has it, and may not any more
   boot_lease::state after_;
   int tries_ = 0;
   std::optional<time_point> store_time_;

@@ -75,8 +75,8 @@ result<std::string> digest_of(const program_digests& digests,
   return to_hex(digest.value());
 }
 
-std::string unit_text() {
-  std::string out{install::unit};
+std::string unit_text(std::string_view packaged) {
+  std::string out{packaged};
   auto at = out.find(packaged_program);
   if (at != std::string::npos)
     out.replace(at, packaged_program.size(), installed_program);
@@ -128,7 +128,8 @@ result<std::string> install_script(const install_values& v) {
                  {"join_signing_pin", v.keys.join_signing_pin},
                  {"join_encryption_pin", v.keys.join_encryption_pin},
                  {"join_encryption_jwk", v.keys.join_encryption_jwk},
-                 {"unit", unit_text()}});
+                 {"unit", unit_text(install::unit)},
+                 {"helper_unit", unit_text(install::helper_unit)}});
 }
 
 result<program_digests> parse_digests(std::string_view text) {

@@ -118,6 +118,7 @@ daemon::renewal_tools fleet_machine::renewal(
     ++*tools_.renewals;
   };
   out.stopping = [this] { return tools_.stop.stop_requested(); };
+  out.for_trials = true;
   return out;
 }
 

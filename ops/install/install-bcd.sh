@@ -5,6 +5,7 @@
 #   sudo sh install-bcd.sh < token-file
 #   BCD_JOIN_TOKEN=bcjt_... sudo -E sh install-bcd.sh
 #   sudo sh install-bcd.sh --upgrade    reads no token: a machine that joined
+#   sudo sh install-bcd.sh --helper < token-file    bcd is not root
 #
 # Without a token, on a machine that joined, it upgrades bcd in place.
 #
@@ -38,12 +39,18 @@ bcd_values() {
   key_file=$folder/join-encryption.jwk
   unit=/etc/systemd/system/bcd.service
   drop_in=$unit.d/data-dir.conf
+  tpm_drop_in=$unit.d/tpm.conf
+  helper_drop_in=$unit.d/helper.conf
+  helper_unit=/etc/systemd/system/bcd-helper.service
 
   new_program=
   new_config=
   new_key_file=
   new_unit=
   new_drop_in=
+  new_tpm_drop_in=
+  new_helper_drop_in=
+  new_helper_unit=
   lock_folder=
   token=
   newline='
@@ -52,15 +59,19 @@ bcd_values() {
 
 bcd_arguments() {
   upgrade=no
+  helper_asked=no
   for word in "$@"; do
     case $word in
       --upgrade) upgrade=yes ;;
+      --helper) helper_asked=yes ;;
       -h | --help)
         printf '%s\n' \
           "Installs bcd $version and joins this machine; run it as root." \
           '  sudo sh install-bcd.sh < token-file' \
           '  BCD_JOIN_TOKEN=bcjt_... sudo -E sh install-bcd.sh' \
-          '  sudo sh install-bcd.sh --upgrade    a machine that joined'
+          '  sudo sh install-bcd.sh --upgrade    a machine that joined' \
+          'With --helper too, bcd runs as a user of its own (bcd), and' \
+          'bcd-helper.service does what takes root.'
         exit 0
         ;;
       *[bB][cC][jJ][tT]_*)
@@ -108,8 +119,16 @@ bcd_configured() {
     head -n 1
 }
 
+# Of a table in it.
+bcd_configured_in() {
+  sed -n "/^[[:space:]]*\\[[[:space:]]*$1[[:space:]]*\\]/,/^[[:space:]]*\\[/s/^[[:space:]]*$2[[:space:]]*=[[:space:]]*[\"']\\([^\"']*\\)[\"'].*/\\1/p" "$config" |
+    head -n 1
+}
+
 bcd_look_at_configuration() {
   data=/var/lib/bcd
+  user=
+  tpm_device=/dev/tpmrm0
   if [ -e "$config" ] || [ -L "$config" ]; then
     [ -f "$config" ] ||
       bcd_stop "$config is there, but is no regular file; nothing was changed"
@@ -118,9 +137,67 @@ bcd_look_at_configuration() {
       bcd_stop "$config is of another site (${there:-none that can be read}), this script of $site; nothing was changed. To move the machine: set $folder and the data folder aside first"
     there=$(bcd_configured data_dir)
     [ -z "$there" ] || data=$there
+    if grep -q '^[[:space:]]*\[[[:space:]]*helper[[:space:]]*\]' "$config"; then
+      user=$(bcd_configured_in helper user)
+      user=${user:-bcd}
+    fi
+    there=$(bcd_configured_in tpm tcti)
+    case $there in
+      device:*) tpm_device=${there#device:} ;;
+      ?*) tpm_device= ;;
+    esac
+    [ "$(bcd_configured_in tpm enabled)" != false ] || tpm_device=
   fi
   identity=$data/identity.json
   bcd_check_data_folder
+  bcd_look_at_helper
+  bcd_look_at_tpm
+}
+
+# Where bcd is not root: as which user it is.
+bcd_look_at_helper() {
+  new_helper=no
+  if [ "$helper_asked" = yes ] && [ -z "$user" ]; then
+    new_helper=yes
+    user=bcd
+  fi
+  [ -n "$user" ] || return 0
+  case $user in
+    root | [!a-z_]* | *[!a-z0-9_-]*)
+      bcd_stop "[helper] user of $config, $user, is not one that bcd.service can be; nothing was changed"
+      ;;
+  esac
+  id -u "$user" >/dev/null 2>&1 || command -v useradd >/dev/null 2>&1 ||
+    command -v adduser >/dev/null 2>&1 ||
+    bcd_stop "this machine has no user $user, and no useradd to make it; nothing was changed"
+  # bcd would hand over what is root's, and nothing else.
+  [ ! -d "$data" ] || bcd_is_of "$data" 0 || bcd_is_users "$data" ||
+    bcd_stop "$data belongs neither to root nor to $user, the [helper] user of $config: stop bcd.service and give it to root (chown -hR 0:0 $data), and run this script again; nothing was changed"
+}
+
+# What ls tells of $1 in numbers: its mode, its owner, its group.
+bcd_look_at() {
+  listed=$(ls -ldnL "$1") || return 1
+  # shellcheck disable=SC2086  # into its fields: mode, links, user, group
+  set -- $listed
+  its_mode=$1 its_owner=$3 its_group=$4
+}
+
+bcd_is_of() {
+  bcd_look_at "$1" && [ "$its_owner" = "$2" ]
+}
+
+bcd_is_users() {
+  its_user=$(id -u "$user" 2>/dev/null) && bcd_is_of "$1" "$its_user"
+}
+
+# bcd.service is root without its powers: the TPM's device it opens as a member
+# of its group alone, where it is another user's (bcd's rule too).
+bcd_look_at_tpm() {
+  tpm_group=
+  [ -n "$tpm_device" ] && [ -c "$tpm_device" ] && [ -z "$user" ] || return 0
+  bcd_look_at "$tpm_device" || return 0
+  [ "$its_owner" = 0 ] || [ "$its_group" = 0 ] || tpm_group=$its_group
 }
 
 # The unit may write to /var/lib/bcd alone; another folder is opened to it.
@@ -240,7 +317,8 @@ bcd_lock() {
 # shellcheck disable=SC2317  # the trap calls it
 bcd_clean_up() {
   for left in "$new_program" "$new_config" "$new_key_file" "$new_unit" \
-    "$new_drop_in"; do
+    "$new_drop_in" "$new_tpm_drop_in" "$new_helper_drop_in" \
+    "$new_helper_unit"; do
     [ -z "$left" ] || rm -f "$left"
   done
   [ -z "$lock_folder" ] || rmdir "$lock_folder"
@@ -307,6 +385,7 @@ END
     -e '/^[[:space:]]*serving_ca_spki_pin[[:space:]]*=/d' \
     -e '/^[[:space:]]*join_signing_key_pin[[:space:]]*=/d' \
     -e '/^[[:space:]]*join_encryption_key_pin[[:space:]]*=/d' "$config"
+  [ "$new_helper" = no ] || printf '\n[helper]\nuser = "%s"\n' "$user"
 }
 
 bcd_unit_text() {
@@ -315,13 +394,62 @@ bcd_unit_text() {
 END
 }
 
-bcd_write_drop_in() {
-  [ -n "$opened" ] || return 0
-  bcd_make_folder "${drop_in%/*}"
-  new_drop_in=$(mktemp "$drop_in.XXXXXX") &&
-    printf '%s\n' "# Written by the install script: data_dir of $config." \
-      '[Service]' "ReadWritePaths=$opened" >"$new_drop_in" &&
-    chmod 0644 "$new_drop_in"
+bcd_helper_unit_text() {
+  cat <<'END'
+{{helper_unit}}
+END
+}
+
+# $1: what was made beside its place, for everybody to read; the rest: its lines.
+bcd_fill() {
+  filled=$1
+  shift
+  printf '%s\n' "$@" >"$filled" && chmod 0644 "$filled"
+}
+
+bcd_write_drop_ins() {
+  [ -z "$opened$tpm_group$user" ] || bcd_make_folder "${drop_in%/*}"
+  if [ -n "$opened" ]; then
+    new_drop_in=$(mktemp "$drop_in.XXXXXX") &&
+      bcd_fill "$new_drop_in" \
+        "# Written by the install script: data_dir of $config." \
+        '[Service]' "ReadWritePaths=$opened" || return 1
+  fi
+  if [ -n "$tpm_group" ]; then
+    new_tpm_drop_in=$(mktemp "$tpm_drop_in.XXXXXX") &&
+      bcd_fill "$new_tpm_drop_in" \
+        "# Written by the install script: whose $tpm_device is." \
+        '[Service]' "SupplementaryGroups=$tpm_group" || return 1
+  fi
+  [ -n "$user" ] || return 0
+  new_helper_drop_in=$(mktemp "$helper_drop_in.XXXXXX") &&
+    bcd_fill "$new_helper_drop_in" \
+      "# Written by the install script: [helper] of $config." \
+      '[Unit]' 'Requires=bcd-helper.service' 'After=bcd-helper.service' \
+      '[Service]' "User=$user" &&
+    new_helper_unit=$(mktemp "$helper_unit.XXXXXX") &&
+    bcd_fill "$new_helper_unit" "$(bcd_helper_unit_text)"
+}
+
+# Whether $user may read a file, or enter a folder, by its mode and owner.
+bcd_may_user() {
+  bcd_look_at "$1" || return 1
+  case $its_mode in
+    d????????[xt]* | -??????r*) return 0 ;;
+    d?????[xs]* | -???r*)
+      case " $(id -G "$user" 2>/dev/null) " in
+        *" $its_group "*) return 0 ;;
+      esac
+      ;;
+  esac
+  return 1
+}
+
+# The configuration holds no secret, and bcd.service is another than root.
+bcd_open_to_user() {
+  [ -n "$user" ] || return 0
+  { bcd_may_user "$new_config" || chmod 0644 "$new_config"; } &&
+    { bcd_may_user "$folder" || chmod a+x "$folder"; }
 }
 
 # Everything is written before the first rename: a full disk changes nothing.
@@ -333,13 +461,14 @@ bcd_write_files() {
       { [ ! -f "$config" ] || [ -L "$config" ] ||
         cp -p "$config" "$new_config"; } &&
       bcd_config_text >"$new_config" &&
+      bcd_open_to_user &&
       new_key_file=$(mktemp "$key_file.XXXXXX") &&
       printf '%s\n' "$join_encryption_jwk" >"$new_key_file" &&
       chmod 0644 "$new_key_file" &&
       new_unit=$(mktemp "$unit.XXXXXX") &&
       bcd_unit_text >"$new_unit" &&
       chmod 0644 "$new_unit" &&
-      bcd_write_drop_in
+      bcd_write_drop_ins
   } || bcd_stop 'the files cannot be written; nothing was changed'
 }
 
@@ -355,16 +484,67 @@ bcd_put_files() {
     mv -f "$new_key_file" "$key_file" && new_key_file= &&
       mv -f "$new_config" "$config" && new_config= &&
       mv -f "$new_unit" "$unit" && new_unit= &&
-      bcd_put_drop_in
+      bcd_put "$new_drop_in" "$drop_in" && new_drop_in= &&
+      bcd_put "$new_tpm_drop_in" "$tpm_drop_in" && new_tpm_drop_in= &&
+      bcd_put_helper
   } || bcd_stop 'not every file could be put in place; run this script again'
 }
 
-bcd_put_drop_in() {
-  if [ -n "$new_drop_in" ]; then
-    mv -f "$new_drop_in" "$drop_in" && new_drop_in=
+# One that is not wanted any more goes.
+bcd_put() {
+  if [ -n "$1" ]; then
+    mv -f "$1" "$2"
   else
-    rm -f "$drop_in"
+    rm -f "$2"
   fi
+}
+
+bcd_put_helper() {
+  if [ -n "$user" ]; then
+    id -u "$user" >/dev/null 2>&1 || bcd_make_user
+    bcd_keep_helper_unit &&
+      bcd_put "$new_helper_unit" "$helper_unit" && new_helper_unit= &&
+      bcd_put "$new_helper_drop_in" "$helper_drop_in" && new_helper_drop_in=
+  elif [ -e "$helper_drop_in" ]; then
+    # Without this script's drop-in the unit is somebody else's; it goes last,
+    # so that a run that was cut off is finished by the next.
+    systemctl disable --now bcd-helper.service 9>&- || :
+    systemctl stop bcd.service 9>&- || :
+    bcd_take_folder && rm -f "$helper_unit" && rm -f "$helper_drop_in"
+  fi
+}
+
+# One that another wrote is not lost.
+bcd_keep_helper_unit() {
+  [ -f "$helper_unit" ] && [ ! -e "$helper_drop_in" ] || return 0
+  [ "$(cat "$helper_unit")" != "$(cat "$new_helper_unit")" ] || return 0
+  cp -p "$helper_unit" "$helper_unit.before" &&
+    bcd_say "$helper_unit was not this script's: it is kept as $helper_unit.before"
+}
+
+# bcd is root again, without the power to open what is another's: what was the
+# user's in its folder, and nothing else, whatever folder that is now.
+bcd_take_folder() {
+  [ -d "$data" ] || return 0
+  was=$(sed -n 's/^User=//p' "$helper_drop_in" | tail -n 1)
+  case $was in
+    '' | root | [!a-z_]* | *[!a-z0-9_-]*) return 0 ;;
+  esac
+  id -u "$was" >/dev/null 2>&1 || {
+    bcd_say "this machine has no user $was any more: what was its in $data is left as it is"
+    return 0
+  }
+  find "$data/." -xdev -user "$was" -exec chown -h 0:0 {} + ||
+    bcd_stop "what is $was's in $data could not be given to root, and bcd.service is stopped; run this script again"
+}
+
+bcd_make_user() {
+  if command -v useradd >/dev/null 2>&1; then
+    useradd --system --user-group --no-create-home --shell /bin/false "$user"
+  else
+    adduser -S -D -H -s /bin/false "$user"
+  fi || bcd_stop "the user $user could not be made; make it, and run this script again"
+  bcd_say "made the user $user"
 }
 
 # Nothing that is started here may keep the lock.
@@ -373,19 +553,44 @@ bcd_join() {
     [ -z "$token" ] ||
       bcd_say "already joined ($identity): the token was not used, and stays good. To join anew: systemctl stop bcd; bcd join --config $config --reset --yes < token-file; systemctl restart bcd"
     token=
+    bcd_give_folder
     return
   fi
+  set -- "$program" join --config "$config"
+  # As bcd.service will be: bcd makes no key in a TPM that it cannot open then.
+  if [ -n "$tpm_group" ]; then
+    groups=$(id -G | tr ' ' ,),$tpm_group
+    ! setpriv --groups "$groups" true 2>/dev/null ||
+      set -- setpriv --groups "$groups" "$@"
+  fi
   # printf is a part of the shell: the token is in no list of arguments.
-  printf '%s\n' "$token" | "$program" join --config "$config" 9>&- || {
+  printf '%s\n' "$token" | "$@" 9>&- || {
     code=$?
     bcd_stop "the machine did not join (bcd's exit code $code). The files are in place: run this script again with a token that is good" "$code"
   }
   token=
+  bcd_give_folder
+}
+
+# What was joined as root becomes the user's. bcd join does that, last, where no
+# bcd has the folder in hand.
+bcd_give_folder() {
+  [ -n "$user" ] && ! bcd_is_users "$data" || return 0
+  systemctl stop bcd.service 9>&- || :
+  "$program" join --config "$config" </dev/null >/dev/null 9>&- || :
+  bcd_is_users "$data" ||
+    bcd_stop "$data could not be given to $user, and bcd.service is stopped: mend what bcd says above, and run this script again"
 }
 
 bcd_start() {
   { systemctl daemon-reload 9>&- && systemctl enable bcd.service 9>&-; } ||
     bcd_stop 'systemctl cannot enable bcd.service'
+  if [ -n "$user" ]; then
+    systemctl enable bcd-helper.service 9>&- ||
+      bcd_stop 'systemctl cannot enable bcd-helper.service'
+    systemctl restart bcd-helper.service 9>&- ||
+      bcd_stop 'bcd-helper.service did not start; see: systemctl status bcd-helper.service'
+  fi
   systemctl restart bcd.service 9>&- ||
     bcd_stop 'bcd.service did not start; see: systemctl status bcd.service, journalctl -u bcd.service'
   bcd_say 'bcd.service runs; what it does: bcd doctor, journalctl -u bcd.service'

@@ -218,6 +218,8 @@ class virtual_node {
   }
 
   bc::milliseconds shortest = bc::daemon::longest_sleep;
+  /// From the next restart on.
+  bool for_trials = false;
   /// How it joins again, from the next restart on; empty: it does not.
   std::function<bc::daemon::renewal_attempt(const bc::daemon::config&,
                                             const bc::daemon::identity_store&,
@@ -242,6 +244,7 @@ class virtual_node {
       return server.take(body, as);
     };
     tools.say = [this](const std::string& line) { said.push_back(line); };
+    tools.for_trials = for_trials;
     if (rejoin)
       tools.rejoin = [this](const bc::daemon::node_identity& as,
                             bc::time_point) {

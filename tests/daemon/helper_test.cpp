@@ -2,18 +2,16 @@
 // that holds the TPM, its frames and its socket.
 #include "daemon/helper_client.hpp"
 #include "daemon/helper_frames.hpp"
-#include "daemon/helper_server.hpp"
 #include "daemon/helper_socket.hpp"
 #include "daemon/tpm_doctor.hpp"
 #include "pki/csr.hpp"
 #include "pki/tpm/cursor.hpp"
 #include "pki/tpm/templates.hpp"
+#include "tests/daemon/running_helper.hpp"
 #include "tests/daemon/tpm_world.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <condition_variable>
-#include <mutex>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -27,57 +25,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using op = helper_operation;
-
-// A helper on a thread of its own, ready when made.
-struct running_helper {
-  temporary_folder folder;
-  fs::path socket = folder / "helper.sock";
-  std::shared_ptr<soft_keeper> tpm = std::make_shared<soft_keeper>();
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool ready = false;
-  std::vector<std::string> said;
-  std::stop_source stop;
-  helper_options options;
-  std::thread thread;
-
-  explicit running_helper(uid_t user = ::geteuid()) {
-    options.socket = socket;
-    options.user = user;
-    options.patience = milliseconds{200};
-    options.say = [this](const std::string& line) {
-      std::lock_guard lock{mutex};
-      said.push_back(line);
-    };
-    options.ready = [this] {
-      std::lock_guard lock{mutex};
-      ready = true;
-      changed.notify_all();
-    };
-    thread = std::thread{
-        [this] { CHECK(run_helper(options, *tpm, stop.get_token())); }};
-    std::unique_lock lock{mutex};
-    REQUIRE(changed.wait_for(lock, seconds{30}, [this] { return ready; }));
-  }
-  ~running_helper() {
-    stop.request_stop();
-    thread.join();
-  }
-
-  // What is answered to raw bytes; nullopt: the connection ended.
-  [[nodiscard]] std::optional<bytes> say_raw(byte_view what,
-                                             bool more = false) const {
-    auto line = make_helper_socket();
-    auto to = helper_address(socket).value();
-    REQUIRE(::connect(line.fd(), reinterpret_cast<const sockaddr*>(&to),
-                      sizeof to) == 0);
-    limit(line, seconds{10});
-    (void)send_all(line, what);
-    if (!more)
-      ::shutdown(line.fd(), SHUT_WR);
-    return receive_frame(line, seconds{10});
-  }
-};
 
 bytes framed(const bytes& content) {
   bytes out;
@@ -101,6 +48,7 @@ TEST_CASE("helper: frames come back as they were") {
   auto key = tpm.create_node_key().value();
   for (const auto& request :
        {helper_request{op::ak_public}, helper_request{op::create_node_key},
+        helper_request{op::hardware},
         helper_request{op::sign, key, bytes(32, 1)},
         helper_request{op::certify, key, bytes(400, 2)}}) {
     auto frame = encode(request);
@@ -172,7 +120,7 @@ TEST_CASE("helper: every cut and every trailing byte is refused") {
   content.push_back(0);
   CHECK_FALSE(decode_helper_request(content));
   for (int first = 0; first < 256; ++first)
-    if (first < 1 || first > 4)
+    if (first < 1 || (first > 2 && first != 5))
       CHECK_FALSE(
           decode_helper_request(bytes{static_cast<std::uint8_t>(first)}));
   CHECK_FALSE(decode_helper_reply({}));
@@ -333,7 +281,9 @@ TEST_CASE("helper: another user is turned away by the kernel's word") {
 }
 
 TEST_CASE("tpm doctor: it asks the helper") {
-  running_helper h;
+  running_helper h{::geteuid(), []() -> result<pki::hardware_claims> {
+                     return some_claims();
+                   }};
   config machine;
   machine.tpm.tcti = "device:" + (h.folder / "no-tpm").string();
   machine.helper = helper_settings{"nobody", h.socket};
@@ -341,10 +291,17 @@ TEST_CASE("tpm doctor: it asks the helper") {
   REQUIRE(look.helper);
   CHECK(look.helper->no_user.empty());
   CHECK(look.helper->ak == h.tpm->statement());
+  CHECK(look.helper->no_hardware.empty());
   h.tpm->answers = false;
   machine.helper->user = "no-such-user-x";
   look = look_at_tpm(machine, {});
   CHECK_THAT(look.helper->no_user, Catch::Contains("no-such-user-x"));
   CHECK(look.helper->ak.empty());
   CHECK_THAT(look.helper->no_ak, Catch::Contains("No such device"));
+  // Without a TPM it has the hardware identifiers alone.
+  machine.tpm.enabled = tpm_settings::use::never;
+  look = look_at_tpm(machine, {});
+  REQUIRE(look.helper);
+  CHECK(look.helper->no_hardware.empty());
+  CHECK(look.helper->no_ak.empty());
 }

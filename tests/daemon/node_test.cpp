@@ -4,7 +4,7 @@
 #include "base/fault_point.hpp"
 #include "daemon/service_notice.hpp"
 #include "daemon/waker.hpp"
-#include "tests/daemon/fake_rejoins.hpp"
+#include "tests/daemon/node_world.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -20,64 +20,8 @@ using namespace bc;
 using namespace bc::daemon;
 namespace fs = std::filesystem;
 
-namespace {
-
-// A daemon on the machine's clocks whose server is in the same process.
-struct world {
-  temporary_folder folder;
-  virtual_world time{system_clock{}.now()};
-  fake_renewals server{time};
-  daemon::config config = server.gateway.config(folder);
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<std::string> said;
-  std::vector<std::string> notices;
-  node_options options;
-  std::stop_source stop;
-
-  world() {
-    // The gateway's certificate must be good by the machine's clock.
-    server.gateway.server =
-        pki::issue_server_certificate(server.gateway.keys.serving_ca,
-                                      {"gw.example.com"}, time.server)
-            .value();
-    options.say = [this](const std::string& line) { note(said, line); };
-    options.notify = [this](const std::string& s) { note(notices, s); };
-    options.send = [this](std::string_view body, const node_identity* me) {
-      std::lock_guard lock{mutex};
-      time.server = system_clock{}.now();
-      return server.take(body, me);
-    };
-  }
-  void note(std::vector<std::string>& where, const std::string& what) {
-    {
-      std::lock_guard lock{mutex};
-      where.push_back(what);
-    }
-    changed.notify_all();
-  }
-  void join_since(milliseconds ago) {
-    time.server = system_clock{}.now() - ago;
-    auto me = server.identity();
-    auto store = identity_store::open(config.data_dir).value();
-    REQUIRE(store.keep(me.key, me.who));
-  }
-  // Until a line with this text was said.
-  void wait_for(std::vector<std::string>& where, const std::string& text) {
-    std::unique_lock lock{mutex};
-    REQUIRE(changed.wait_for(lock, seconds{60}, [&] {
-      return std::any_of(where.begin(), where.end(), [&](const auto& line) {
-        return line.find(text) != std::string::npos;
-      });
-    }));
-  }
-  node_exit run() { return run_node(config, options, stop.get_token()); }
-};
-
-}  // namespace
-
 TEST_CASE("node: renews what is due, tells the manager, stops when told") {
-  world w;
+  node_world w;
   w.join_since(std::chrono::hours{16});
   node_exit code{};
   std::thread daemon{[&] { code = w.run(); }};
@@ -99,7 +43,7 @@ TEST_CASE("node: renews what is due, tells the manager, stops when told") {
 }
 
 TEST_CASE("node: a stop while nothing is due ends the sleep") {
-  world w;
+  node_world w;
   w.join_since(std::chrono::hours{1});
   std::thread daemon{[&] { CHECK(w.run() == node_exit::stopped); }};
   w.wait_for(w.notices, "STATUS=");
@@ -109,7 +53,7 @@ TEST_CASE("node: a stop while nothing is due ends the sleep") {
 }
 
 TEST_CASE("node: the certificate is over: says so and ends (case 108)") {
-  world w;
+  node_world w;
   w.join_since(std::chrono::hours{25});
   CHECK(w.run() == node_exit::needs_person);
   CHECK_THAT(w.said.back(),
@@ -119,7 +63,7 @@ TEST_CASE("node: the certificate is over: says so and ends (case 108)") {
 }
 
 TEST_CASE("node: the certificate is over: it joins again by it (case 108)") {
-  world w;
+  node_world w;
   fake_rejoins back{w.time, w.server};
   w.options.hardware = [] { return fake_machine{}.read(); };
   w.options.post = [&](std::string_view path, std::string_view body) {
@@ -142,7 +86,7 @@ TEST_CASE("node: the certificate is over: it joins again by it (case 108)") {
 }
 
 TEST_CASE("node: a clock that is days ahead does not close the way back") {
-  world w;
+  node_world w;
   fake_rejoins back{w.time, w.server};
   // By the machine's clock the window is over, by the server's it is not.
   const auto ahead = rejoin_window + std::chrono::hours{24};
@@ -179,7 +123,7 @@ TEST_CASE("node: a clock that is days ahead does not close the way back") {
 }
 
 TEST_CASE("node: no identity, or none that loads (case 177)") {
-  world w;
+  node_world w;
   SECTION("never joined") {
     CHECK(w.run() == node_exit::local);
     CHECK_THAT(w.said.back(), Catch::Contains("has not joined"));
@@ -195,7 +139,7 @@ TEST_CASE("node: no identity, or none that loads (case 177)") {
 }
 
 TEST_CASE("node: a join that was cut short is named, and how it ends") {
-  world w;
+  node_world w;
   w.time.server = system_clock{}.now();
   auto me = w.server.identity();
   {
@@ -215,11 +159,11 @@ TEST_CASE("node: a join that was cut short is named, and how it ends") {
 }
 
 TEST_CASE("node: the second daemon on one folder is turned away (case 178)") {
-  world w;
+  node_world w;
   w.join_since(std::chrono::hours{1});
   std::thread first{[&] { CHECK(w.run() == node_exit::stopped); }};
   w.wait_for(w.notices, "READY=1");
-  world other;
+  node_world other;
   other.config.data_dir = w.config.data_dir;
   CHECK(other.run() == node_exit::local);
   CHECK(other.said.back() ==
@@ -243,145 +187,6 @@ TEST_CASE("node: the second daemon on one folder is turned away (case 178)") {
   CHECK_THAT(outcome.message, Catch::Contains("systemctl stop bcd"));
   w.stop.request_stop();
   first.join();
-}
-
-TEST_CASE("node: a renewed identity takes over the session") {
-  world w;
-  w.join_since(std::chrono::hours{1});
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<time_point> sessions;  // the expiry of each one's certificate
-  w.options.session = [&](const daemon::config&, const node_identity& me,
-                          const session_hooks& hooks, std::stop_token stop) {
-    hooks.welcomed({});
-    // A machine that was asleep: the server is past the 60 % by now.
-    hooks.server_time(system_clock{}.now() + std::chrono::hours{15});
-    std::unique_lock lock{mutex};
-    sessions.push_back(me.who.not_after);
-    changed.notify_all();
-    std::condition_variable_any ended;
-    ended.wait(lock, stop, [] { return false; });
-    return session_outcome{session_outcome::end::stopped, "", true};
-  };
-  w.options.send = [&](std::string_view body, const node_identity* me) {
-    std::lock_guard lock{w.mutex};
-    w.time.server = system_clock{}.now() + std::chrono::hours{15};
-    return w.server.take(body, me);
-  };
-  std::thread daemon{[&] { CHECK(w.run() == node_exit::stopped); }};
-  {
-    std::unique_lock lock{mutex};
-    const bool came = changed.wait_for(lock, seconds{60},
-                                       [&] { return sessions.size() >= 2; });
-    CHECK(came);
-    CHECK((came && sessions[1] > sessions[0]));
-  }
-  w.wait_for(w.said, "connected to the gateway");
-  w.stop.request_stop();
-  daemon.join();
-  CAPTURE(w.said);
-  CHECK(sessions.size() >= 2);
-}
-
-TEST_CASE("node: a session's commands are carried out, each once") {
-  world w;
-  w.join_since(std::chrono::hours{1});
-  auto reads = std::make_shared<std::atomic<int>>(0);
-  w.options.version = "1.2.3";
-  w.options.hardware = [reads]() -> result<pki::hardware_claims> {
-    ++*reads;
-    pki::hardware_claims c;
-    c.hostname = "rack-c2-u07";
-    return c;
-  };
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<wire::command_result> got;
-  int sessions = 0;
-  // Two sessions, and the same commands in each.
-  w.options.session = [&](const daemon::config&, const node_identity& me,
-                          const session_hooks& hooks, std::stop_token stop) {
-    auto now = system_clock{}.now();
-    hooks.server_time(now);
-    std::condition_variable_any poked;
-    std::mutex own;
-    hooks.ask_for_results([&] { poked.notify_all(); });
-    for (const auto* kind : {"ping", "inventory.collect", "acceptance.run"})
-      hooks.command({std::string{"cmd_"} + kind, me.who.node_id, kind,
-                     R"({"checks":["clock","burn-in"]})", to_millis(now),
-                     to_millis(now) + 60'000});
-    std::unique_lock lock{own};
-    while (hooks.results().size() < 3 && !stop.stop_requested())
-      poked.wait_for(lock, stop, milliseconds{20}, [] { return false; });
-    hooks.ask_for_results({});
-    std::lock_guard among{mutex};
-    got = hooks.results();
-    ++sessions;
-    changed.notify_all();
-    return session_outcome{session_outcome::end::lost, "cut", true};
-  };
-  std::thread daemon{[&] { CHECK(w.run() == node_exit::stopped); }};
-  {
-    std::unique_lock lock{mutex};
-    REQUIRE(changed.wait_for(lock, seconds{60}, [&] { return sessions >= 2; }));
-  }
-  w.stop.request_stop();
-  daemon.join();
-  REQUIRE(got.size() == 3);
-  CHECK(got[0].output == R"({"pong":true,"version":"1.2.3"})");
-  CHECK(got[1].output == R"({"claims":{"hostname":"rack-c2-u07"}})");
-  CHECK(got[2].output == R"({"passed":false,"failed":["burn-in"]})");
-  CHECK(*reads == 1);
-  w.wait_for(w.said, "acceptance: burn-in failed");
-}
-
-TEST_CASE("node: a journal that cannot be read stops no session") {
-  world w;
-  w.join_since(std::chrono::hours{1});
-  std::filesystem::create_directory(w.config.data_dir / "journal.db");
-  w.options.hardware = []() -> result<pki::hardware_claims> {
-    return pki::hardware_claims{};
-  };
-  std::atomic<bool> took{true};
-  w.options.session = [&](const daemon::config&, const node_identity&,
-                          const session_hooks& hooks, std::stop_token stop) {
-    took = static_cast<bool>(hooks.command);
-    hooks.welcomed({});
-    std::mutex mutex;
-    std::unique_lock lock{mutex};
-    std::condition_variable_any ended;
-    ended.wait(lock, stop, [] { return false; });
-    return session_outcome{session_outcome::end::stopped, "", true};
-  };
-  std::thread daemon{[&] { CHECK(w.run() == node_exit::stopped); }};
-  w.wait_for(w.said, "takes no commands: ");
-  w.wait_for(w.said, "connected to the gateway");
-  w.stop.request_stop();
-  daemon.join();
-  CHECK_FALSE(took);
-}
-
-TEST_CASE(
-    "node: a session that is refused is not tried without pause "
-    "(case 69)") {
-  world w;
-  w.join_since(std::chrono::hours{1});
-  std::atomic<int> tried{0};
-  w.options.session = [&](const daemon::config&, const node_identity&,
-                          const session_hooks&, std::stop_token) {
-    ++tried;
-    return session_outcome{session_outcome::end::refused, "closed with 4403",
-                           false};
-  };
-  std::thread daemon{[&] { CHECK(w.run() == node_exit::stopped); }};
-  w.wait_for(w.said, "no session with the gateway: closed with 4403");
-  w.wait_for(w.notices, "session: closed with 4403");
-  w.stop.request_stop();
-  daemon.join();
-  CHECK(tried == 1);
-  CHECK(decode_node_status(read_status(w.config.data_dir).value())
-            .value()
-            .session_refused);
 }
 
 TEST_CASE("session wait: slow after a refusal, quick after a loss") {

@@ -243,6 +243,27 @@ TEST_CASE("renewal loop: certificates that come past their 60 % (case 107)") {
   CHECK(w.said("its certificate lifetime is too short") == 1);
 }
 
+TEST_CASE("renewal loop: a trial's certificates of minutes are kept renewed") {
+  world w;
+  const auto lifetime = seconds{GENERATE(360, 400, 450)};
+  w.server.lifetime = lifetime;
+  w.node.for_trials = true;
+  w.node.restart(w.server);
+  // The first one lasts a day.
+  w.node.run(hours{16});
+  REQUIRE(w.server.requests.size() > 1);
+  for (int i = 0; i < 200; ++i) {
+    w.node.run(minutes{2});
+    REQUIRE(w.node.loop().status().state == renewal_state::fine);
+    REQUIRE(w.time.server < w.node.loop().status().not_after);
+  }
+  // The limit holds all the same.
+  for (auto from : w.server.at)
+    CHECK(std::count_if(w.server.at.begin(), w.server.at.end(), [&](auto t) {
+            return t >= from && t < from + lifetime;
+          }) <= attempt_pacer::most_in_an_hour);
+}
+
 TEST_CASE("renewal loop: a clock 20 h ahead is told once (case 107)") {
   world w;
   w.time.wall_off = hours{20};

@@ -86,6 +86,17 @@ TEST_CASE("renewal plan: certificates that come late count (case 107)") {
   CHECK(pacer.next() == milliseconds{0});
 }
 
+TEST_CASE("renewal plan: a trial's limit is for its certificate's lifetime") {
+  attempt_pacer pacer;
+  pacer.count_over(seconds{360});
+  for (int i = 0; i < 12; ++i)
+    pacer.came_late(seconds{i}, 1);
+  CHECK(pacer.next() == seconds{360});
+  // Never less than in an hour.
+  pacer.count_over(std::chrono::hours{24});
+  CHECK(pacer.next() == std::chrono::hours{1});
+}
+
 TEST_CASE("server clock: the machine's alone before the server told the time") {
   server_clock clock;
   CHECK_FALSE(clock.known());

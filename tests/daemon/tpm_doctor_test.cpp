@@ -79,7 +79,7 @@ TEST_CASE("tpm doctor: the helper that bcd node has it by") {
   world w;
   CHECK(w.said("tpm-helper") == "nothing");
   w.configured.helper = helper_settings{"bcd", "/run/bcd/helper.sock"};
-  w.seen.helper = helper_look{{}, w.tpm->statement(), {}};
+  w.seen.helper = helper_look{{}, w.tpm->statement(), {}, {}};
   CHECK(w.said("tpm-helper") ==
         "ok: bcd helper at /run/bcd/helper.sock answers for bcd");
   SECTION("another AK") {
@@ -93,7 +93,7 @@ TEST_CASE("tpm doctor: the helper that bcd node has it by") {
                    Contains("the TPM derives " + w.tpm->statement()));
   }
   SECTION("silent") {
-    w.seen.helper = helper_look{{}, {}, "bcd helper does not answer"};
+    w.seen.helper = helper_look{{}, {}, "bcd helper does not answer", {}};
     CHECK_THAT(w.said("tpm-helper"),
                StartsWith("failed: bcd node has the TPM by it") &&
                    Contains("systemctl enable --now bcd-helper"));
@@ -101,6 +101,19 @@ TEST_CASE("tpm doctor: the helper that bcd node has it by") {
     w.seen.closed = "closed";
     CHECK_THAT(w.said("tpm-helper"), StartsWith("failed"));
     w.me = w.server.identity();
+    CHECK_THAT(w.said("tpm-helper"), StartsWith("warning"));
+  }
+  SECTION("no hardware identifiers") {
+    w.seen.helper->no_hardware = "it cannot read product_serial";
+    CHECK_THAT(w.said("tpm-helper"),
+               StartsWith("warning: bcd node has the hardware identifiers by "
+                          "it, but it cannot read product_serial"));
+  }
+  SECTION("no TPM is used") {
+    w.configured.tpm.enabled = tpm_settings::use::never;
+    w.seen.helper = helper_look{};
+    CHECK_THAT(w.said("tpm-helper"), StartsWith("ok: bcd helper at "));
+    w.seen.helper->no_hardware = "bcd helper does not answer";
     CHECK_THAT(w.said("tpm-helper"), StartsWith("warning"));
   }
   SECTION("no such user") {

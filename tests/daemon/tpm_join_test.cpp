@@ -1,9 +1,7 @@
 // spec: ATTESTATION section 2.1; joining#join-requests-and-approvals; CASES 14,
 // 124. `bcd join --attestor tpm`, against the real rules.
-#include "daemon/tpm_join.hpp"
-
 #include "base/encoding.hpp"
-#include "tests/daemon/fake_attestor.hpp"
+#include "tests/daemon/tpm_join_world.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -12,74 +10,8 @@ using namespace bc::daemon;
 using namespace bc::testing;
 namespace fs = std::filesystem;
 
-namespace {
-
-struct world {
-  temporary_folder folder;
-  fake_gateway gateway;
-  fake_attestor server{gateway};
-  fake_machine machine;
-  config configured = gateway.config(folder);
-  std::shared_ptr<soft_keeper> tpm = std::make_shared<soft_keeper>();
-  std::vector<std::string> said;
-  bool until_decided = false;
-  bool reset = false;
-  std::string recorded = {};
-  std::function<void()> while_waiting = {};
-  std::vector<milliseconds> waits;
-
-  join_outcome join() {
-    auto options = gateway.options();
-    options.send = [this](std::string_view body) {
-      return server.join(wire::decode_join_request(body).value());
-    };
-    options.wait = [this](milliseconds time) {
-      waits.push_back(time);
-      if (while_waiting)
-        while_waiting();
-    };
-    options.say = [this](const std::string& line) { said.push_back(line); };
-    options.keys = machine_keys{tpm, true};
-    options.evidence = tpm_join_evidence(
-        configured, {tpm,
-                     [this](std::string_view path, std::string_view body) {
-                       return server.post(path, body);
-                     },
-                     recorded, options.say});
-    options.without_token = true;
-    options.until_decided = until_decided;
-    options.reset = reset;
-    return run_join(
-        configured, machine,
-        []() -> result<secret_bytes> {
-          FAIL("asked for a token");
-          return fail(errc::internal, "");
-        },
-        options);
-  }
-  void defer(int times = 1) {
-    for (int i = 0; i < times; ++i)
-      server.join_script.push_back(
-          [](auto& s, const auto& r) { return s.deferred(r); });
-  }
-  void challenge(fake_attestor::challenge_reply reply) {
-    server.challenge_script.push_back(std::move(reply));
-  }
-  [[nodiscard]] bool pending() const {
-    return fs::exists(folder / "data/csr.pending");
-  }
-  [[nodiscard]] int said_so(const std::string& what) const {
-    int out = 0;
-    for (const auto& line : said)
-      out += line.find(what) != std::string::npos ? 1 : 0;
-    return out;
-  }
-};
-
-}  // namespace
-
 TEST_CASE("tpm join: without a token, by the TPM alone") {
-  world w;
+  tpm_join_world w;
   auto got = w.join();
   INFO(got.message);
   REQUIRE(got.exit_code == join_exit::joined);
@@ -122,7 +54,7 @@ TEST_CASE("tpm join: nothing is opened for a challenge that is not ours") {
         },
         "form"}}));
   INFO(r.name);
-  world w;
+  tpm_join_world w;
   w.challenge([&](auto& s, const auto& asked) {
     auto body = s.challenge_for(asked);
     r.change(body);
@@ -137,7 +69,7 @@ TEST_CASE("tpm join: nothing is opened for a challenge that is not ours") {
 }
 
 TEST_CASE("tpm join: a challenge signed for another purpose or by another") {
-  world w;
+  tpm_join_world w;
   const bool other_key = GENERATE(false, true);
   w.challenge([&](auto& s, const auto& asked) {
     auto a = s.challenge(asked);
@@ -165,7 +97,7 @@ TEST_CASE("tpm join: what a challenge may be answered with, and the exit") {
                row{errc::unavailable, join_exit::unavailable, 4},
                row{errc::rate_limited, join_exit::unavailable, 4},
                row{errc::invalid_config, join_exit::server_config, 1});
-  world w;
+  tpm_join_world w;
   for (int i = 0; i < 4; ++i)
     w.challenge([&](auto& s, const auto& asked) {
       return s.gateway.answered(s.failed(r.code, asked.csr_sha256));
@@ -178,7 +110,7 @@ TEST_CASE("tpm join: what a challenge may be answered with, and the exit") {
 }
 
 TEST_CASE("tpm join: a gateway that is away for a moment is tried again") {
-  world w;
+  tpm_join_world w;
   w.challenge([](auto&, const auto&) {
     return exchange{exchange::fate::lost, 0, "", {}, "cable cut"};
   });
@@ -196,7 +128,7 @@ TEST_CASE("tpm join: a gateway that is away for a moment is tried again") {
 }
 
 TEST_CASE("tpm join: it waits for a person with the same key and CSR") {
-  world w;
+  tpm_join_world w;
   w.until_decided = true;
   w.defer(5);
   auto got = w.join();
@@ -215,7 +147,7 @@ TEST_CASE("tpm join: it waits for a person with the same key and CSR") {
 }
 
 TEST_CASE("tpm join: --no-wait ends, and the next run goes on (case 14)") {
-  world w;
+  tpm_join_world w;
   w.defer(1);
   auto first = w.join();
   CHECK(first.exit_code == join_exit::refused);
@@ -229,7 +161,7 @@ TEST_CASE("tpm join: --no-wait ends, and the next run goes on (case 14)") {
 }
 
 TEST_CASE("tpm join: killed while it waits, the next run has the same CSR") {
-  world w;
+  tpm_join_world w;
   w.until_decided = true;
   w.defer(100);
   w.while_waiting = [] { throw std::runtime_error("killed"); };
@@ -242,7 +174,7 @@ TEST_CASE("tpm join: killed while it waits, the next run has the same CSR") {
 }
 
 TEST_CASE("tpm join: a rejected request ends it, and the next is a new one") {
-  world w;
+  tpm_join_world w;
   w.until_decided = true;
   w.defer(1);
   w.server.join_script.push_back([](auto& s, const auto& r) {
@@ -256,7 +188,7 @@ TEST_CASE("tpm join: a rejected request ends it, and the next is a new one") {
 }
 
 TEST_CASE("tpm join: no TPM: nothing is sent and nothing is set aside") {
-  world w;
+  tpm_join_world w;
   w.reset = GENERATE(false, true);
   if (w.reset)
     REQUIRE(w.join().exit_code == join_exit::joined);
@@ -271,7 +203,7 @@ TEST_CASE("tpm join: no TPM: nothing is sent and nothing is set aside") {
 }
 
 TEST_CASE("tpm join: an EK that cannot be made leaves the identity in place") {
-  world w;
+  tpm_join_world w;
   REQUIRE(w.join().exit_code == join_exit::joined);
   w.tpm->has_ek = false;
   w.reset = true;
@@ -284,7 +216,7 @@ TEST_CASE("tpm join: an EK that cannot be made leaves the identity in place") {
 }
 
 TEST_CASE("tpm join: away while a person is waited for, it is waited for too") {
-  world w;
+  tpm_join_world w;
   w.until_decided = true;
   w.defer(1);
   w.while_waiting = [&w] { w.tpm->answers = w.waits.size() > 6; };
@@ -298,7 +230,7 @@ TEST_CASE("tpm join: away while a person is waited for, it is waited for too") {
 
 TEST_CASE(
     "tpm join: away before anybody was asked, a few tries, then it ends") {
-  world w;
+  tpm_join_world w;
   w.challenge([&](auto& s, const auto& asked) {
     w.tpm->answers = false;
     return s.gateway.answered(s.challenge(asked));
@@ -311,7 +243,7 @@ TEST_CASE(
 }
 
 TEST_CASE("tpm join: cleared while a person is waited for, it ends") {
-  world w;
+  tpm_join_world w;
   w.until_decided = true;
   w.defer(1);
   w.while_waiting = [&w] { w.tpm->seed = 1; };
@@ -320,7 +252,7 @@ TEST_CASE("tpm join: cleared while a person is waited for, it ends") {
 }
 
 TEST_CASE("tpm join: the EK of a reset that waits is the next run's too") {
-  world w;
+  tpm_join_world w;
   REQUIRE(w.join().exit_code == join_exit::joined);
   w.tpm->seed = 1;
   w.reset = true;
@@ -334,7 +266,7 @@ TEST_CASE("tpm join: the EK of a reset that waits is the next run's too") {
 }
 
 TEST_CASE("tpm join: cleared, a reset joins by the same EK (case 124)") {
-  world w;
+  tpm_join_world w;
   REQUIRE(w.join().exit_code == join_exit::joined);
   const auto ek = w.server.joins[0].tpm->ek_public;
   const auto before = w.tpm->statement();
@@ -352,7 +284,7 @@ TEST_CASE("tpm join: cleared, a reset joins by the same EK (case 124)") {
 }
 
 TEST_CASE("tpm join: the EK kind of before is no more: another, and it says") {
-  world w;
+  tpm_join_world w;
   w.recorded = "rsa-2048";
   REQUIRE(w.join().exit_code == join_exit::joined);
   CHECK(w.said_so("warning: this TPM makes no EK of kind rsa-2048") == 1);
@@ -361,7 +293,7 @@ TEST_CASE("tpm join: the EK kind of before is no more: another, and it says") {
 }
 
 TEST_CASE("tpm join: cleared while it waits, a new key is made") {
-  world w;
+  tpm_join_world w;
   w.defer(1);
   CHECK(w.join().exit_code == join_exit::refused);
   w.tpm->seed = 1;
@@ -373,104 +305,11 @@ TEST_CASE("tpm join: cleared while it waits, a new key is made") {
 }
 
 TEST_CASE("tpm join: a gateway that changes what is claimed gains nothing") {
-  world w;
+  tpm_join_world w;
   w.server.join_script.push_back([](auto& s, wire::join_request r) {
     r.hardware.product_serial = "STOLEN";
     return s.judged(r);
   });
   CHECK(w.join().exit_code == join_exit::refused);
   CHECK(w.server.verdicts == std::vector<std::string>{"activation"});
-}
-
-TEST_CASE("join: a token's key is made in the TPM where there is one") {
-  world w;
-  auto options = w.gateway.options();
-  options.keys = machine_keys{w.tpm, false};
-  auto got = run_join(w.configured, w.machine,
-                      secret_bytes{fake_gateway::token}, options);
-  REQUIRE(got.exit_code == join_exit::joined);
-  auto look = look_at_identity(w.folder / "data", w.tpm).value();
-  REQUIRE(look.pair);
-  CHECK(look.pair->key.blobs() != nullptr);
-  CHECK(look.pair->who.attestor == "join-token");
-  CHECK_FALSE(named_ak(look.pair->who.certificate_chain.front()));
-}
-
-TEST_CASE("join: a TPM without our kind of key (case 120)") {
-  world w;
-  w.tpm->has_ecc = false;
-  // By a token: the key is in a file, and it says so.
-  auto options = w.gateway.options();
-  std::vector<std::string> warned;
-  options.keys = machine_keys{
-      w.tpm, false, [&](const auto& line) { warned.push_back(line); }};
-  options.say = [&](const std::string& line) { w.said.push_back(line); };
-  REQUIRE(run_join(w.configured, w.machine, secret_bytes{fake_gateway::token},
-                   options)
-              .exit_code == join_exit::joined);
-  REQUIRE(warned.size() == 1);
-  CHECK_THAT(warned[0], Catch::Contains("does not have this kind of key"));
-  CHECK(look_at_identity(w.folder / "data").value().pair->key.blobs() ==
-        nullptr);
-  // By the TPM: not at all, and nothing is set aside or sent.
-  w.reset = true;
-  auto got = w.join();
-  CHECK(got.exit_code == join_exit::local);
-  CHECK_THAT(got.message, Catch::Contains("does not have this kind of key"));
-  CHECK(w.server.challenges.empty());
-  CHECK(fs::exists(w.folder / "data/identity.json"));
-}
-
-TEST_CASE("join: a TPM that is required and fails ends a token's join") {
-  world w;
-  w.tpm->answers = false;
-  auto options = w.gateway.options();
-  options.keys = machine_keys{w.tpm, true};
-  auto got = run_join(w.configured, w.machine,
-                      secret_bytes{fake_gateway::token}, options);
-  CHECK(got.exit_code == join_exit::local);
-  CHECK(w.gateway.requests.empty());
-}
-
-TEST_CASE("join: a pending key whose TPM is away spends no token") {
-  world w;
-  auto options = w.gateway.options();
-  options.keys = machine_keys{w.tpm, false};
-  int asked = 0;
-  options.send = [&](std::string_view) -> exchange {
-    ++asked;
-    return {exchange::fate::lost, 0, "", {}, "cable cut"};
-  };
-  auto join = [&] {
-    return run_join(w.configured, w.machine, secret_bytes{fake_gateway::token},
-                    options);
-  };
-  REQUIRE(join().exit_code == join_exit::unreachable);
-  REQUIRE(w.pending());
-  const auto sent = asked;
-  SECTION("away") {
-    w.tpm->answers = false;
-  }
-  SECTION("in lockout") {
-    w.tpm->signs = false;
-  }
-  auto got = join();
-  CHECK(got.exit_code == join_exit::local);
-  CHECK_THAT(got.message, Catch::StartsWith("the TPM, which has the key") &&
-                              Catch::Contains("nothing was sent"));
-  CHECK(asked == sent);
-  CHECK(w.pending());
-  w.tpm->answers = w.tpm->signs = true;
-  CHECK(join().exit_code == join_exit::unreachable);
-  CHECK(asked > sent);
-}
-
-TEST_CASE("join: it says whether it held the data folder") {
-  world w;
-  CHECK(w.join().held_folder);
-  CHECK(w.join().held_folder);  // joined already
-  w.configured.data_dir = w.folder / "other";
-  fs::create_directory(w.configured.data_dir);
-  fs::permissions(w.configured.data_dir, fs::perms{0755});
-  CHECK_FALSE(w.join().held_folder);
 }

@@ -1,7 +1,6 @@
 """The install script on a machine that joined, or tried to; run by
 install_test.py."""
 import contextlib
-import pathlib
 import shutil
 import subprocess
 
@@ -66,7 +65,7 @@ class InstallAgain(InstallCase):
         shutil.copy(where / "bcd", kept)
         size = len(self.downloads.bcd) + 256 * 1024
         as_root = ["--user", "--preserve-credentials"] if AS_ROOT else []
-        mounts = ["nsenter", f"--target={self.inner()}", *as_root, "--mount"]
+        mounts = ["nsenter", f"--target={self.inner(self.server)}", *as_root, "--mount"]
         subprocess.run([*mounts, "mount", "-t", "tmpfs", "-o", f"size={size}",
                         "none", where], check=True)
         try:
@@ -79,11 +78,6 @@ class InstallAgain(InstallCase):
         finally:
             subprocess.run([*mounts, "umount", "-l", where], check=True)
             kept.unlink()
-
-    def inner(self):
-        outer = (self.server.folder / "machine.pid").read_text().strip()
-        return pathlib.Path(
-            f"/proc/{outer}/task/{outer}/children").read_text().split()[0]
 
     def test_joined_already_and_a_token(self):
         """Case 173: said, and the token stays unspent."""

@@ -51,12 +51,16 @@ class Server:
     def stop(self):
         self.tool("stop", self.folder)
 
-    def clean(self):
-        """As it was before anything was installed; and another machine, since
-        one that comes back again and again is taken for two."""
+    def be_another(self):
+        """By its hardware: a machine that comes back again and again is taken
+        for two."""
         for name in ("product_uuid", "product_serial"):
             (self.root / "sys/class/dmi/id" / name).write_text(
                 f"{uuid.uuid4()}\n")
+
+    def clean(self):
+        """As it was before anything was installed; and another machine."""
+        self.be_another()
         self.run("systemctl", "stop", "bcd")
         for name in ("etc/bcd", "var/lib/bcd"):
             path = self.root / name
@@ -64,7 +68,9 @@ class Server:
                 path.unlink()
             shutil.rmtree(path, ignore_errors=True)
         for name in ("usr/local/bin/bcd", "etc/systemd/system/bcd.service",
-                     "var/log/systemctl.log", "var/log/bcd.log"):
+                     "etc/systemd/system/bcd-helper.service",
+                     "var/log/systemctl.log", "var/log/bcd.log",
+                     "var/log/bcd-helper.log"):
             (self.root / name).unlink(missing_ok=True)
 
     def files(self):
@@ -257,6 +263,13 @@ class InstallCase(Case):
     def install(self, *options, given=None, shell="dash", to=None, env=None):
         return (to or self.server).run(*shell.split(), SCRIPT, *options,
                                        given=given, env=env)
+
+    @staticmethod
+    def inner(to):
+        """The first process of a server, by its number here."""
+        outer = (to.folder / "machine.pid").read_text().strip()
+        return pathlib.Path(
+            f"/proc/{outer}/task/{outer}/children").read_text().split()[0]
 
     def adopt(self, **keywords):
         token = self.token()

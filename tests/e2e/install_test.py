@@ -8,6 +8,7 @@ from harness import main
 from install_again import InstallAgain  # noqa: F401  its tests run too
 from install_support import (ARCH, HTML, MACHINE, OTHER, ROOT, SCRIPT, SHELLS,
                              VERSION, InstallCase, Watch)
+from install_units import InstallUnits  # noqa: F401
 
 
 class Install(InstallCase):

@@ -73,11 +73,14 @@ class Agent:
                 return refused.code, json.load(refused)
 
 
-class Site(Case):
+class SiteCase(Case):
+    """Two agents; the first one has the boot lease."""
+    lease = LEASE
+
     def setUp(self):
         super().setUp()
         self.started = []
-        self.control = self.dev("--boot-lease", LEASE)
+        self.control = self.dev("--boot-lease", self.lease)
         self.leases = self.folder / "dnsmasq.leases"
         self.ramdisk = self.machine("ramdisk")
         self.lend(self.ramdisk)
@@ -106,6 +109,22 @@ class Site(Case):
         mac = machine.hardware["macs"][0]
         self.leases.write_text(f"0 {mac} 127.0.0.1 ramdisk *\n")
 
+
+class Revoked(SiteCase):
+    """The lease does not end while the test runs."""
+    lease = "10m"
+
+    def test_a_revoked_holder_has_lost_it(self):
+        first, second = self.agents
+        self.control.cli("nodes", "revoke-identity", first.node, "--reason",
+                         "of a test", "--yes")
+        second.program.wait_for(r"holds the boot lease of .*, epoch 2$")
+        taken = self.control.events("site.boot-lease-acquired")[-1]["data"]
+        self.assertEqual((taken["holder"], taken["previous"], taken["epoch"]),
+                         (second.node, first.node, 2))
+
+
+class Site(SiteCase):
     def test_wrong_usage(self):
         for command, said in [
                 (self.ramdisk_join(role="node"), "is for --role ramdisk"),

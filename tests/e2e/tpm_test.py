@@ -189,9 +189,14 @@ class Tpm(Case):
         self.config.chmod(0o644)
         nobody = pwd.getpwnam("nobody").pw_uid
 
+        # What is root's to read of the hardware.
+        hardware = self.box.folder / "hardware.json"
+        hardware.chmod(0o600)
+
         def start_helper():
             helper = Program([self.programs / "bcd-fakehw", "helper",
-                              "--config", self.config])
+                              "--config", self.config, "--fake-hardware",
+                              hardware])
             self.addCleanup(helper.kill)
             helper.wait_for("holds the TPM for nobody")
             return helper
@@ -202,11 +207,16 @@ class Tpm(Case):
         data = self.box.folder / "data"
         for file in (data, data / "identity.json", data / "node.key"):
             self.assertEqual(file.stat().st_uid, nobody, file)
-        node = Program(
-            ["setpriv", f"--reuid={nobody}", f"--regid={nobody}",
-             "--clear-groups", self.folder / "bcd-fakehw",
-             *self.bcd("node")[1:]])
-        self.addCleanup(node.kill)
+
+        def start_node():
+            node = Program(
+                ["setpriv", f"--reuid={nobody}", f"--regid={nobody}",
+                 "--clear-groups", self.folder / "bcd-fakehw",
+                 *self.bcd("node")[1:]])
+            self.addCleanup(node.kill)
+            return node
+
+        node = start_node()
         node.wait_for("connected to the gateway")
         node.wait_for("renewed; the certificate expires at")
         helper.process.send_signal(signal.SIGTERM)
@@ -215,6 +225,20 @@ class Tpm(Case):
         start_helper()
         node.lines.clear()
         node.wait_for("renewed; the certificate expires at")
+        self.assertEqual((data / "node.key").stat().st_uid, nobody)
+        node.process.send_signal(signal.SIGTERM)
+        self.assertEqual(node.process.wait(timeout=10), 0)
+        # Off until it was over, it comes back on the hardware that the helper
+        # reads: all of it, or not at all.
+        time.sleep(LIFE + 5)
+        text = hardware.read_text()
+        hardware.write_text("torn")
+        node = start_node()
+        node.wait_for("joining again failed: the hardware file")
+        self.assertEqual(self.checks()["tpm-helper"]["status"], "warning")
+        hardware.write_text(text)
+        node.wait_for("joined again by the expired certificate")
+        node.wait_for("connected to the gateway")
         self.assertEqual((data / "node.key").stat().st_uid, nobody)
         node.process.send_signal(signal.SIGTERM)
         self.assertEqual(node.process.wait(timeout=10), 0)

@@ -57,7 +57,9 @@ TEST_CASE("boot lease: the first agent that asks has it, in epoch 1") {
 TEST_CASE("boot lease: its holder extends it in the same epoch") {
   auto s = fold(decide(boot_lease::state{}, by(agent_a, noon)));
   CHECK(decide(s, by(agent_a, noon)).empty());
-  const auto later = noon + seconds{40};
+  // While more than half of it is left there is nothing to write.
+  CHECK(decide(s, by(agent_a, noon + ttl / 2 - milliseconds{1})).empty());
+  const auto later = noon + ttl / 2;
   const auto decided = decide(s, by(agent_a, later));
   REQUIRE(decided.size() == 1);
   const boot_lease::event expected =
@@ -79,6 +81,38 @@ TEST_CASE("boot lease: another agent has to wait for its end") {
   CHECK(taken.holder == agent_b);
   CHECK(taken.epoch == 2);
   CHECK(taken.previous == agent_a);
+}
+
+TEST_CASE("boot lease: one whose agent is gone is free at once") {
+  const auto s = fold(decide(boot_lease::state{}, by(agent_a, noon)));
+  auto c = by(agent_b, noon + seconds{1});
+  c.other_is_gone = true;
+  const auto decided = decide(s, c);
+  REQUIRE(decided.size() == 1);
+  const boot_lease::event expected = boot_lease::acquired{
+      site_a, owner, agent_b, 2, agent_a, c.now, c.now + ttl};
+  CHECK((decided.front() == expected));
+  // Of its own lease that says nothing.
+  c.holder = agent_a;
+  CHECK(decide(s, c).empty());
+}
+
+TEST_CASE("boot lease: an agent that asks each third of it, over an hour") {
+  auto s = fold(decide(boot_lease::state{}, by(agent_a, noon)));
+  int events = 0;
+  auto now = noon;
+  while (now < noon + std::chrono::hours{1}) {
+    const auto* live = live_lease(s, now);
+    REQUIRE(live != nullptr);
+    CHECK(live->epoch == 1);
+    CHECK(live->expires_at - now > ttl / 3);
+    now += (live->expires_at - now) / 3;
+    const auto decided = decide(s, by(agent_a, now));
+    events += static_cast<int>(decided.size());
+    s = fold(decided, s);
+  }
+  // At each request it would be 90.
+  CHECK(events < 56);
 }
 
 TEST_CASE("boot lease: an agent that lost it takes it in another epoch") {
@@ -172,7 +206,7 @@ TEST_CASE("boot lease: a snapshot stands for its events") {
   auto now = noon;
   // Agents that take over from one another, and extend.
   for (int i = 0; i < 40; ++i) {
-    now += seconds{i % 7 == 6 ? 200 : 40};
+    now += seconds{i % 7 == 6 ? 200 : 60};
     const auto& who = i % 14 < 7 ? agent_a : agent_b;
     for (const auto& e : decide(s, by(who, now))) {
       s = evolve(std::move(s), e);
