@@ -255,8 +255,9 @@ class caf_runtime final : public runtime, daemon_port, api_port {
       run_api_call(serving, std::move(streams), std::move(call),
                    std::move(done));
     };
+    const auto pace = std::make_shared<release_pace>();
     for (int i = 0; i < std::max(o.worker_threads, 1); ++i) {
-      cast_.joins.push_back(spawn_join_service(system_, others, daemons));
+      cast_.joins.push_back(spawn_join_service(system_, others, daemons, pace));
       cast_.sessions.push_back(spawn_session_service(system_, others, keeping));
       cast_.apis.push_back(spawn_api_service(system_, others, api));
     }

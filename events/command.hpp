@@ -28,6 +28,9 @@ struct enqueued {
   std::string payload;  // internal: a JSON object, as json::to_text() has it
   time_point at;
   time_point expires_at;
+  /// Internal: of the node's stream when it was decided on. nullopt: an older
+  /// program enqueued it.
+  std::optional<std::uint64_t> node_version = std::nullopt;
   bool operator==(const enqueued&) const = default;
 };
 /// `node.command.completed`: what the node said became of it.

@@ -12,17 +12,18 @@ event_write written(std::string_view type, std::string data,
 }
 
 event_write write(const enqueued& e) {
-  return written(
-      name::command_enqueued, codec::object([&](json::writer& out) {
-        out.field("commandId", e.id.str())
-            .field("nodeId", e.node.str())
-            .field("kind", e.kind)
-            .field("enqueuedAt", to_rfc3339(e.at))
-            .field("expiresAt", to_rfc3339(e.expires_at));
-      }),
-      codec::object([&](json::writer& out) {
-        out.field("tenantId", e.tenant.str()).field("payload", e.payload);
-      }));
+  return written(name::command_enqueued, codec::object([&](json::writer& out) {
+                   out.field("commandId", e.id.str())
+                       .field("nodeId", e.node.str())
+                       .field("kind", e.kind)
+                       .field("enqueuedAt", to_rfc3339(e.at))
+                       .field("expiresAt", to_rfc3339(e.expires_at));
+                 }),
+                 codec::object([&](json::writer& out) {
+                   out.field("tenantId", e.tenant.str())
+                       .field("payload", e.payload)
+                       .field("nodeVersion", e.node_version);
+                 }));
 }
 
 event_write write(const completed& c) {
@@ -45,7 +46,11 @@ result<event> read_enqueued(const json::reader& data,
   BC_TRY(expires, codec::time_of(data, "expiresAt"));
   BC_TRY(tenant, codec::id_of<tenant_id>(internal, "tenantId"));
   BC_TRY(payload, internal.text("payload"));
-  return enqueued{id, node, tenant, kind, payload, at, expires};
+  BC_TRY(version, internal.optional_integer("nodeVersion"));
+  enqueued out{id, node, tenant, kind, payload, at, expires};
+  if (version)
+    out.node_version = static_cast<std::uint64_t>(*version);
+  return out;
 }
 
 result<event> read_completed(const json::reader& data,

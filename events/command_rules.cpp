@@ -16,9 +16,16 @@ bool is_awaiting_acceptance(const node::state& s) {
          s.acceptance_started_at;
 }
 
+// By the order of the node's stream: the clocks of the processes that heard the
+// hello and enqueued the run say nothing of it.
+bool is_from_before(const command::enqueued& run, const node::state& s) {
+  return run.node_version ? *run.node_version < s.acceptance_started_version
+                          : run.at < *s.acceptance_started_at;
+}
+
 result<node_events> accepted(const node::state& s, const command::enqueued& run,
                              const command::complete& outcome) {
-  if (!is_awaiting_acceptance(s) || run.at < *s.acceptance_started_at)
+  if (!is_awaiting_acceptance(s) || is_from_before(run, s))
     return node_events{};
   auto failed = failed_checks(run.payload, outcome.succeeded, outcome.output);
   if (!failed)
@@ -60,8 +67,9 @@ result<node_events> decide_outcome(const node::state& s,
   if (command.kind == kind_acceptance)
     return accepted(s, command, outcome);
   if (command.kind == kind_inventory && outcome.succeeded && found)
-    return decide(s, node::record_inventory{outcome.now, found->key,
-                                            found->trusted, found->taken});
+    return decide(s, node::record_inventory{
+                         outcome.now, found->key, found->trusted, found->taken,
+                         found->changed_identifiers, found->identifiers});
   return node_events{};
 }
 

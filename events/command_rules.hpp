@@ -28,6 +28,9 @@ struct found_hardware {
   std::string key;  // hex, or empty
   bool trusted = false;
   bool taken = false;
+  /// For diagnosis (node::record_inventory).
+  std::vector<std::string> changed_identifiers = {};
+  std::vector<pki::identifier_hash> identifiers = {};
 };
 
 /// What follows for the node from a command's outcome: of `inventory.collect`

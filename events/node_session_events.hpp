@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
+#include "pki/identifier_hash.hpp"
 
 #include <optional>
 #include <string>
@@ -88,6 +89,10 @@ struct inventory_recorded {
   bool hardware_taken = false;    // it found one that another node holds
   time_point at;
   std::string newly_held;  // internal: the key taken with it, or empty
+  /// Of hardware_changed: the kinds of identifier that differ from those it
+  /// joined with (pki::changed_kinds).
+  std::vector<std::string> changed_identifiers = {};
+  std::vector<pki::identifier_hash> identifiers = {};  // internal: it found
   bool operator==(const inventory_recorded&) const = default;
 };
 

@@ -90,6 +90,7 @@ void apply(state& s, const disconnected& d) {
 
 void apply(state& s, const acceptance_started& a) {
   s.acceptance_started_at = a.at;
+  s.acceptance_started_version = s.version;
 }
 
 void apply(state& s, const acceptance_failed& a) {

@@ -25,6 +25,12 @@ std::string_view to_std(beast::string_view text) {
   return {text.data(), text.size()};
 }
 
+// A connection keeps by itself what it was opened with.
+std::shared_ptr<asio::ssl::context> tls_of(shared_state& all) {
+  std::lock_guard lock{all.mutex};
+  return all.tls;
+}
+
 }  // namespace
 
 session::session(std::shared_ptr<shared_state> shared, tcp::socket socket,
@@ -32,7 +38,7 @@ session::session(std::shared_ptr<shared_state> shared, tcp::socket socket,
     : shared_(std::move(shared)),
       address_(std::move(address)),
       peer_(std::move(peer)),
-      stream_(std::move(socket), shared_->tls ? &*shared_->tls : nullptr),
+      stream_(std::move(socket), tls_of(*shared_).get()),
       strand_(stream_.get_executor()),
       timer_(strand_) {}
 

@@ -12,7 +12,6 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -33,10 +32,11 @@ struct shared_state {
   server_options options;
   http_handler handler;
   boost::asio::io_context io;
-  std::optional<boost::asio::ssl::context> tls;  // set: TLS alone is spoken
   std::atomic<bool> stopping{false};
 
   std::mutex mutex;
+  /// What the next connection is opened by, TLS alone; null: plain HTTP.
+  std::shared_ptr<boost::asio::ssl::context> tls;
   std::condition_variable changed;  // a connection ended
   std::unordered_map<connection*, std::weak_ptr<connection>> connections;
   peer_counts peers;

@@ -19,6 +19,15 @@ readiness readiness_of(const relay_client& relay) {
           R"({"status":"unavailable","reason":"no API process answers"})"};
 }
 
+// Without them any machine that has a token would join, but no node could say
+// who it is.
+result<void> must_have_node_ca(const std::string& pem) {
+  if (pem.empty())
+    return fail(errc::invalid_config,
+                "a gateway needs the CA of the nodes' certificates");
+  return ok();
+}
+
 /// What the relay hears, for the sessions.
 class session_watch final : public relay_watcher {
  public:
@@ -62,6 +71,16 @@ class node final : public gateway_node {
     return sessions_->size();
   }
 
+  result<void> renew_serving(const tls_identity& serving,
+                             const std::string& node_ca_pem) override {
+    BC_TRYV(must_have_node_ca(node_ca_pem));
+    return server_->renew_tls(serving, {.ca_pem = node_ca_pem});
+  }
+  result<void> renew_internal(const tls_identity& identity,
+                              const std::string& internal_ca_pem) override {
+    return relay_->renew_tls(identity, internal_ca_pem);
+  }
+
   // The listener first: what it has in flight needs the relay, and so has what
   // the ends of sessions are told by.
   void stop(seconds grace) override {
@@ -89,6 +108,7 @@ result<std::unique_ptr<gateway_node>> start_gateway(gateway_options options) {
   if (!options.serving)
     return fail(errc::invalid_config,
                 "a gateway needs a serving certificate and key");
+  BC_TRYV(must_have_node_ca(options.node_ca_pem));
   BC_TRY(relay, relay_client::start(std::move(options.relay)));
   server_options o;
   o.address = options.address;

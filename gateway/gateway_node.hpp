@@ -45,6 +45,13 @@ class gateway_node {
   /// Requests that were not answered yet.
   [[nodiscard]] virtual std::size_t in_flight() const = 0;
   [[nodiscard]] virtual std::size_t sessions() const = 0;
+  /// What the files of gateway_options hold by now, for the connections that
+  /// come; those that stand go on, sessions too. A fault changes nothing. Any
+  /// thread.
+  [[nodiscard]] virtual result<void> renew_serving(
+      const tls_identity& serving, const std::string& node_ca_pem) = 0;
+  [[nodiscard]] virtual result<void> renew_internal(
+      const tls_identity& identity, const std::string& internal_ca_pem) = 0;
   /// No new connections; requests in flight are answered, sessions told to come
   /// back elsewhere, within `grace`.
   virtual void stop(seconds grace) = 0;

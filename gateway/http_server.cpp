@@ -13,6 +13,7 @@ namespace bc::gateway {
 namespace {
 
 using tcp = boost::asio::ip::tcp;
+using ssl_context = boost::asio::ssl::context;
 
 class server final : public http_server {
  public:
@@ -32,6 +33,18 @@ class server final : public http_server {
   }
 
   [[nodiscard]] std::uint16_t port() const override { return listener_.port(); }
+
+  [[nodiscard]] result<void> renew_tls(
+      const tls_identity& identity,
+      const client_verification& clients) override {
+    BC_TRY(tls, make_server_tls(identity, clients));
+    auto next = std::make_shared<ssl_context>(std::move(tls));
+    std::lock_guard lock{shared_->mutex};
+    if (!shared_->tls)
+      return fail(errc::invalid_state, "this listener speaks plain HTTP");
+    shared_->tls = std::move(next);
+    return ok();
+  }
 
   void stop(seconds grace) override {
     std::lock_guard stopping{stop_mutex_};
@@ -77,7 +90,7 @@ result<std::unique_ptr<http_server>> http_server::start(server_options options,
   shared->handler = std::move(handler);
   if (shared->options.tls) {
     BC_TRY(tls, make_server_tls(*shared->options.tls, shared->options.clients));
-    shared->tls.emplace(std::move(tls));
+    shared->tls = std::make_shared<ssl_context>(std::move(tls));
   }
   auto out = std::make_unique<server>(shared);
   BC_TRYV(out->start());

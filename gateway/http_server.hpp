@@ -117,6 +117,11 @@ class http_server {
       server_options options, http_handler handler);
   virtual ~http_server() = default;
   [[nodiscard]] virtual std::uint16_t port() const = 0;
+  /// The connections that come from now on are opened with these; those that
+  /// stand go on. A fault changes nothing: INVALID_CONFIG for what cannot be
+  /// used, INVALID_STATE for a server of plain HTTP. Any thread.
+  [[nodiscard]] virtual result<void> renew_tls(
+      const tls_identity& identity, const client_verification& clients) = 0;
   /// No new connections; answers in flight are written; returns within
   /// `grace`. A second call returns at once.
   virtual void stop(seconds grace) = 0;

@@ -16,14 +16,12 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
 relay_api::relay_api(asio::io_context& io, const api_address& address,
-                     const relay_client_options& options,
-                     std::shared_ptr<asio::ssl::context> tls, owner& whose)
+                     const relay_client_options& options, relay_tls tls,
+                     owner& whose)
     : options_(options),
       owner_(whose),
       address_(address),
       name_(authority_of(address.host, address.port)),
-      internal_cas_(
-          pki::certificates_from_pem(options.internal_ca_pem).value()),
       tls_(std::move(tls)),
       resolver_(io),
       timer_(io),
@@ -65,7 +63,7 @@ void relay_api::connect() {
                       to.end());
         const auto& o = self->options_;
         self->link_ = open_relay_link(self->timer_.get_executor(),
-                                      std::move(to), self->tls_,
+                                      std::move(to), self->tls_.context,
                                       {relay::max_message, o.max_queued_bytes,
                                        o.connect_timeout, o.ping_timeout},
                                       self);
@@ -101,7 +99,7 @@ void relay_api::forget(std::uint64_t id) {
 }
 
 bool relay_api::on_open(const std::string& certificate) {
-  if (pki::internal_role_of(as_bytes(certificate), internal_cas_) !=
+  if (pki::internal_role_of(as_bytes(certificate), tls_.internal_cas) !=
       pki::internal_role::api)
     return false;
   // In TLS 1.3 this side is done before the other has judged our certificate:

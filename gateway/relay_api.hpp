@@ -15,6 +15,13 @@
 
 namespace bc::gateway {
 
+/// What a connection to an API process is opened with, and whose certificates
+/// it is checked by.
+struct relay_tls {
+  std::shared_ptr<boost::asio::ssl::context> context;
+  std::vector<bytes> internal_cas;
+};
+
 /// One API process as the gateway sees it: keeps a connection to it, knows
 /// whether it lives and which requests wait for it; included by gateway/*.cpp
 /// alone. One thread.
@@ -41,11 +48,12 @@ class relay_api final : public relay_link::user,
 
   /// `options` and `whose` must outlive it.
   relay_api(boost::asio::io_context& io, const api_address& address,
-            const relay_client_options& options,
-            std::shared_ptr<boost::asio::ssl::context> tls, owner& whose);
+            const relay_client_options& options, relay_tls tls, owner& whose);
 
   void start();
   void stop();
+  /// From the next connection on.
+  void renew_tls(relay_tls tls) { tls_ = std::move(tls); }
 
   /// It has answered a ping on this connection, and not said that it stops.
   [[nodiscard]] bool is_usable() const { return usable_; }
@@ -73,8 +81,7 @@ class relay_api final : public relay_link::user,
   owner& owner_;
   const api_address address_;
   const std::string name_;
-  std::vector<bytes> internal_cas_;
-  std::shared_ptr<boost::asio::ssl::context> tls_;
+  relay_tls tls_;
   boost::asio::ip::tcp::resolver resolver_;
   boost::asio::steady_timer timer_;
   std::shared_ptr<relay_link> link_;

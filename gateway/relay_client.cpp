@@ -1,10 +1,12 @@
 #include "gateway/relay_client.hpp"
 
 #include "gateway/relay_api.hpp"
+#include "gateway/relay_trial.hpp"
 #include "gateway/routes.hpp"
 #include "gateway/tls_context.hpp"
 #include "gateway/url.hpp"
 #include "pki/certificate.hpp"
+#include "pki/internal.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
@@ -59,9 +61,32 @@ void give(const callback& done, actors::daemon_reply reply) noexcept {
   }
 }
 
+result<relay_tls> make_relay_tls(const tls_identity& identity,
+                                 const std::string& internal_ca_pem) {
+  auto cas = pki::certificates_from_pem(internal_ca_pem);
+  if (!cas)
+    return fail(errc::invalid_config,
+                "the internal CA is not a certificate in PEM, or several");
+  BC_TRY(tls, make_client_tls(identity, internal_ca_pem));
+  speak_relay(tls, false);
+  return relay_tls{std::make_shared<asio::ssl::context>(std::move(tls)),
+                   std::move(cas).value()};
+}
+
+// The one in use is one, or no API process would have taken it.
+result<void> must_be_gateways(const tls_identity& identity,
+                              const std::vector<bytes>& internal_cas) {
+  auto chain = pki::certificates_from_pem(identity.chain_pem);
+  if (!chain || pki::internal_role_of(chain.value().front(), internal_cas) !=
+                    pki::internal_role::gateway)
+    return fail(errc::invalid_config,
+                "the certificate is no gateway's of the internal CA");
+  return ok();
+}
+
 class client final : public relay_client, private relay_api::owner {
  public:
-  client(relay_client_options options, std::shared_ptr<asio::ssl::context> tls)
+  client(relay_client_options options, relay_tls tls)
       : options_(std::move(options)),
         tls_(std::move(tls)),
         work_(asio::make_work_guard(io_)) {}
@@ -126,6 +151,21 @@ class client final : public relay_client, private relay_api::owner {
     });
   }
 
+  result<void> renew_tls(const tls_identity& identity,
+                         const std::string& internal_ca_pem) override {
+    BC_TRY(tls, make_relay_tls(identity, internal_ca_pem));
+    BC_TRYV(must_be_gateways(identity, tls.internal_cas));
+    std::lock_guard lock{mutex_};
+    if (stopping_)
+      return fail(errc::unavailable, "the gateway is stopping");
+    asio::post(io_, [this, tls = std::move(tls)] {
+      for (const auto& api : apis_)
+        api->renew_tls(tls);
+      try_all(tls);
+    });
+    return ok();
+  }
+
   void stop(seconds grace) override {
     {
       std::unique_lock lock{mutex_};
@@ -138,6 +178,7 @@ class client final : public relay_client, private relay_api::owner {
       watch_timer_.cancel();
       for (const auto& api : apis_)
         api->stop();
+      end_trials();
       fail_all();
     });
     work_.reset();
@@ -146,6 +187,22 @@ class client final : public relay_client, private relay_api::owner {
   }
 
  private:
+  // The connections that stand prove nothing of what was renewed, and may
+  // stand for weeks.
+  void try_all(const relay_tls& tls) {
+    end_trials();
+    for (const auto& address : options_.addresses) {
+      trials_.push_back(
+          std::make_shared<relay_trial>(io_, address, options_, tls));
+      trials_.back()->start();
+    }
+  }
+
+  void end_trials() {
+    for (const auto& one : std::exchange(trials_, {}))
+      one->stop();
+  }
+
   void serve() {
     // Memory may run out inside a handler; the others go on.
     for (;;) {
@@ -333,10 +390,11 @@ class client final : public relay_client, private relay_api::owner {
   }
 
   const relay_client_options options_;
-  std::shared_ptr<asio::ssl::context> tls_;
+  relay_tls tls_;  // for the first connections
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::vector<std::shared_ptr<relay_api>> apis_;
+  std::vector<std::shared_ptr<relay_trial>> trials_;  // of the last renewal
   std::unordered_map<std::uint64_t, flight> flights_;
   std::uint64_t last_ = 0;
   std::size_t turn_ = 0;
@@ -371,13 +429,8 @@ result<std::unique_ptr<relay_client>> relay_client::start(
     return fail(errc::invalid_config, "the relay needs an API address");
   if (!options.identity)
     return fail(errc::invalid_config, "the relay needs a certificate");
-  if (!pki::certificates_from_pem(options.internal_ca_pem))
-    return fail(errc::invalid_config,
-                "the internal CA is not a certificate in PEM, or several");
-  BC_TRY(tls, make_client_tls(*options.identity, options.internal_ca_pem));
-  speak_relay(tls, false);
-  auto out = std::make_unique<client>(
-      std::move(options), std::make_shared<asio::ssl::context>(std::move(tls)));
+  BC_TRY(tls, make_relay_tls(*options.identity, options.internal_ca_pem));
+  auto out = std::make_unique<client>(std::move(options), std::move(tls));
   out->run();
   return out;
 }

@@ -76,6 +76,12 @@ class relay_client : public actors::daemon_port {
   /// must hear of, another when that one is lost. `who` is kept until stop().
   virtual void watch(const std::string& gateway_id,
                      std::shared_ptr<relay_watcher> who) = 0;
+  /// What the next connections are opened with; those that stand go on. The log
+  /// tells of each API process whether it is reached so. A fault changes
+  /// nothing: INVALID_CONFIG as start(), and for a certificate that these CAs
+  /// did not make a gateway's. Any thread.
+  [[nodiscard]] virtual result<void> renew_tls(
+      const tls_identity& identity, const std::string& internal_ca_pem) = 0;
   /// New requests are refused; those in flight have `grace` to be answered,
   /// then they are UNAVAILABLE. A second call returns at once.
   virtual void stop(seconds grace) = 0;

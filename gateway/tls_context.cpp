@@ -3,6 +3,7 @@
 #include "gateway/reason.hpp"
 
 #include <boost/asio/buffer.hpp>
+#include <openssl/err.h>
 
 namespace bc::gateway {
 
@@ -35,6 +36,12 @@ result<void> use_identity(asio::ssl::context& tls,
     return fail(errc::invalid_config,
                 "the TLS key cannot be read, or is not the certificate's: " +
                     reason_of(ec));
+  // OpenSSL keeps a pair for each type of key: one of another type than the
+  // certificate's came beside it unseen.
+  if (SSL_CTX_check_private_key(tls.native_handle()) != 1) {
+    ERR_clear_error();
+    return fail(errc::invalid_config, "the TLS key is not the certificate's");
+  }
   return ok();
 }
 

@@ -76,10 +76,11 @@ class open_socket final : public connection,
   // Of `connection`.
   void stop(bool gently) override {
     asio::post(strand_, [self = shared_from_this(), gently] {
-      if (gently)
-        self->close(self->options_.going_away_code, "the gateway is stopping");
-      else
+      if (!gently)
         self->cut();
+      else if (self->open_)
+        self->say_stopping();
+      // One that is just being accepted hears it then.
     });
   }
 
@@ -134,14 +135,20 @@ class open_socket final : public connection,
  private:
   void on_accepted(error_code ec) {
     reading_ = false;
-    if (ec || closing_ || shared_->stopping) {
+    if (ec || closing_) {
       cut();
       return look_for_end();
     }
     limit_.cancel();
     open_ = true;
+    if (shared_->stopping)
+      return say_stopping();
     user_->on_open(shared_from_this());
     read();
+  }
+
+  void say_stopping() {
+    close(options_.going_away_code, "the gateway is stopping");
   }
 
   void read() {

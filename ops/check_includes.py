@@ -12,7 +12,8 @@ ALLOWED["ops"].add("daemon")
 
 PRIVATE_ASIO_HEADERS = {"byte_stream.hpp", "connection.hpp", "gateway_tls.hpp",
                         "listener.hpp", "quiet_stream.hpp", "relay_api.hpp",
-                        "relay_link.hpp", "session.hpp", "tls_context.hpp"}
+                        "relay_link.hpp", "relay_trial.hpp", "session.hpp",
+                        "tls_context.hpp"}
 
 # Third-party headers and where they may appear.
 LIBRARIES = [

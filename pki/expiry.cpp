@@ -7,7 +7,7 @@
 
 namespace bc::pki {
 
-result<time_point> not_after_of(std::string_view chain_pem) {
+result<validity> validity_of(std::string_view chain_pem) {
   constexpr std::string_view begin = "-----BEGIN CERTIFICATE-----";
   constexpr std::string_view end = "-----END CERTIFICATE-----";
   auto from = chain_pem.find(begin);
@@ -17,7 +17,12 @@ result<time_point> not_after_of(std::string_view chain_pem) {
   BC_TRY(der, pem::decode("CERTIFICATE",
                           chain_pem.substr(from, to + end.size() - from)));
   BC_TRY(parts, x509::split(der.expose()));
-  return parts.not_after;
+  return validity{parts.not_before, parts.not_after};
+}
+
+result<time_point> not_after_of(std::string_view chain_pem) {
+  BC_TRY(found, validity_of(chain_pem));
+  return found.not_after;
 }
 
 }  // namespace bc::pki

@@ -4,8 +4,10 @@
 #include "events/admission.hpp"
 #include "events/command_output.hpp"
 #include "events/command_rules.hpp"
+#include "events/node_inventory.hpp"
 #include "events/streams.hpp"
 #include "pki/hardware_key.hpp"
+#include "pki/identifier_hash.hpp"
 
 #include <optional>
 #include <vector>
@@ -87,9 +89,14 @@ class result_run : public detail::command_run,
     auto claims = events::claims_in(outcome_.output);
     if (!claims)
       return append();
-    const auto key = pki::derive_hardware_key(pki::normalise(
-        pki::without_shared(events::hardware_of(*claims), env_->shared_uuids)));
-    found_ = {key.hex, key.names_a_machine(), false};
+    const auto ids = pki::normalise(
+        pki::without_shared(events::hardware_of(*claims), env_->shared_uuids));
+    const auto key = pki::derive_hardware_key(ids);
+    const auto known =
+        events::node::known_identifiers(*node_, env_->shared_uuids);
+    auto found = pki::hashes_of(ids);
+    found_ = {key.hex, key.names_a_machine(), false,
+              pki::changed_kinds(known, found), std::move(found)};
     if (!found_->trusted)
       return append();
     streams_->holder(events::node::hardware_claim(key.hex),

@@ -123,9 +123,10 @@ class fetch_run : public detail::command_run,
     run.kind = events::kind_acceptance;
     run.payload =
         events::acceptance_payload(pool.pool->rules.acceptance_checks);
-    // By the clock of the process that heard the hello, where that is ahead: a
-    // run from before it says nothing.
+    // Never before the beginning that it is of, whichever clocks these are by;
+    // what counts is the version.
     run.at = std::max(now, *node_->acceptance_started_at);
+    run.node_version = node_->version;
     run.expires_at = run.at + command::longest_lifetime;
     events::batch b;
     b.id = pki::mint<batch_id>(now);

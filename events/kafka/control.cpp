@@ -1,36 +1,13 @@
 #include "events/kafka/control.hpp"
 
 #include "base/json.hpp"
+#include "events/kafka/read_ends.hpp"
 
-#include <algorithm>
-#include <functional>
 #include <vector>
 
 namespace bc::events::kafka {
 
 namespace {
-
-// The last record stands near the end; the topic may be long before it is
-// compacted.
-constexpr std::int64_t first_look = 200;
-
-// Reads the ends of these stretches, ever longer ones, until `is_enough`.
-result<void> read_ends(cluster& from, const std::vector<stretch>& all,
-                       const cluster::on_received& each,
-                       const std::function<bool()>& is_enough,
-                       const keep_going& go_on) {
-  for (auto look = first_look;; look *= 10) {
-    auto ends = all;
-    bool is_all = true;
-    for (auto& one : ends) {
-      is_all &= one.until - look <= one.from;
-      one.from = std::max(one.from, one.until - look);
-    }
-    BC_TRYV(from.read(ends, each, go_on));
-    if (is_all || is_enough())
-      return ok();
-  }
-}
 
 result<control_record> parse(const std::string& text) {
   auto read = [&]() -> result<control_record> {
@@ -93,7 +70,7 @@ result<std::optional<control_record>> read_control(
         last = std::move(parsed);
         return ok();
       },
-      [&] { return last.has_value(); }, go_on));
+      [&](const stretch&) { return last.has_value(); }, go_on));
   return last;
 }
 
@@ -120,7 +97,7 @@ result<void> must_be_unpublished(cluster& from, const topic_names& topics,
         where = m.topic;
         return ok();
       },
-      [&] { return !id.empty(); }, go_on));
+      [&](const stretch&) { return !id.empty(); }, go_on));
   if (id.empty())
     return ok();
   return fail(errc::invalid_state,

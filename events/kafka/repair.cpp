@@ -1,9 +1,8 @@
 #include "events/kafka/repair.hpp"
 
 #include "events/catalog.hpp"
+#include "events/incarnations.hpp"
 #include "events/kafka/producer.hpp"
-
-#include <algorithm>
 
 namespace bc::events::kafka {
 
@@ -63,48 +62,6 @@ result<std::uint64_t> send_page(const backfill_options& o, producer& out,
   return sent;
 }
 
-result<std::uint64_t> last_start(const incarnations& known) {
-  if (known.last_start() == 0)
-    return fail(errc::invalid_state,
-                "the journal never began another incarnation; after a restore "
-                "run first: better-compute journal new-incarnation");
-  return known.last_start();
-}
-
-// INVALID_STATE unless the publisher halts on what Kafka says was published.
-result<void> must_not_fit(const publisher_options& o, cluster& brokers,
-                          journal& store, const incarnations& known,
-                          const std::optional<control_record>& last,
-                          const keep_going& go_on) {
-  auto fits = last ? match_control(store, known, *last)
-                   : must_be_unpublished(brokers, o.topics, o.source, go_on);
-  if (fits)
-    return fail(errc::invalid_state,
-                "Kafka and the journal fit together; there is nothing to "
-                "decide");
-  return fits.error().code == errc::invalid_state ? ok() : fits;
-}
-
-result<std::uint64_t> place_to_resume(const incarnations& known,
-                                      const std::optional<control_record>& last,
-                                      std::optional<std::uint64_t> given) {
-  if (!given && !last)
-    return fail(errc::invalid_input,
-                "Kafka has no record of how far the journal was published: "
-                "give the position of the last event in the topics");
-  if (!given) {
-    BC_TRY(start, last_start(known));
-    given = start - 1;
-  }
-  if (*given < 1)
-    return fail(errc::invalid_input, "a position to go on after is at least 1");
-  if (last && *given > last->position)
-    return fail(errc::invalid_input,
-                "events after " + std::to_string(last->position) +
-                    " were never published; they would be left out");
-  return *given;
-}
-
 }  // namespace
 
 result<std::uint64_t> backfill(const backfill_options& given, journal& store,
@@ -137,35 +94,6 @@ result<std::uint64_t> backfill(const backfill_options& given, journal& store,
     done = rows.back().position;
   }
   return sent;
-}
-
-result<control_record> resume_after(const publisher_options& o, journal& store,
-                                    std::optional<std::uint64_t> position,
-                                    const keep_going& go_on) {
-  BC_TRYV(check_properties(o.client));
-  BC_TRY(known, incarnations::load(store));
-  BC_TRY(brokers, cluster::connect(o.client));
-  BC_TRY(out, producer::make(o.client, o.transactional_id));
-  BC_TRYV(out->init_transactions(go_on));
-  BC_TRY(last,
-         read_control(*brokers, o.topics.control(), o.transactional_id, go_on));
-  BC_TRYV(must_not_fit(o, *brokers, store, known, last, go_on));
-  BC_TRY(after, place_to_resume(known, last, position));
-  BC_TRY(rows, store.read_all(after - 1, 1));
-  if (rows.empty())
-    return fail(errc::invalid_input,
-                "the journal has no event " + std::to_string(after));
-  // Checkpoints of the old copy and of the new one may stand at one position.
-  control_record next{known.at(after), after, rows.front().hash,
-                      last ? std::min(last->checkpoint, after) : 0};
-  BC_TRYV(out->begin());
-  BC_TRY(sent,
-         out->send(to_record(next, o.topics.control(), o.transactional_id), 0,
-                   go_on));
-  static_cast<void>(sent);
-  BC_TRYV(out->flush(go_on));
-  BC_TRYV(out->commit(go_on));
-  return next;
 }
 
 }  // namespace bc::events::kafka

@@ -1,11 +1,10 @@
 #pragma once
 
 #include "events/journal.hpp"
-#include "events/kafka/control.hpp"
-#include "events/kafka/publisher.hpp"
+#include "events/kafka/properties.hpp"
+#include "events/kafka/topics.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 /// What an operator does by hand.
@@ -28,14 +27,5 @@ struct backfill_options {
 [[nodiscard]] result<std::uint64_t> backfill(const backfill_options& options,
                                              journal& store,
                                              const keep_going& go_on);
-
-/// After the journal was restored from an older copy: lets the publisher go
-/// on after this position (nullopt: before the last start of an incarnation),
-/// giving up what only Kafka has of later ones. Where the control record was
-/// lost a position must be given. Answers the new control record.
-/// INVALID_STATE when Kafka and the journal fit together anyway.
-[[nodiscard]] result<control_record> resume_after(
-    const publisher_options& options, journal& store,
-    std::optional<std::uint64_t> position, const keep_going& go_on);
 
 }  // namespace bc::events::kafka

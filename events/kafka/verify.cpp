@@ -1,13 +1,12 @@
 #include "events/kafka/verify.hpp"
 
-#include "base/json.hpp"
+#include "events/kafka/delivered.hpp"
 #include "events/kafka/journal_window.hpp"
 #include "events/kafka/record.hpp"
 
-#include <charconv>
+#include <algorithm>
 #include <limits>
 #include <set>
-#include <tuple>
 
 namespace bc::events::kafka {
 
@@ -15,24 +14,6 @@ namespace {
 
 constexpr std::size_t page = 1'000;
 constexpr std::size_t most_findings = 100;
-
-struct event_id {
-  std::string incarnation;
-  std::uint64_t position = 0;
-};
-
-std::optional<event_id> parse_id(const std::string& text) {
-  auto dash = text.rfind('-');
-  if (dash == std::string::npos)
-    return std::nullopt;
-  event_id out{text.substr(0, dash), 0};
-  auto [end, bad] = std::from_chars(text.data() + dash + 1,
-                                    text.data() + text.size(), out.position);
-  if (bad != std::errc{} || end != text.data() + text.size() ||
-      out.position == 0)
-    return std::nullopt;
-  return out;
-}
 
 std::string place_of(const received& m) {
   return m.topic + "[" + std::to_string(m.partition) + "] offset " +
@@ -59,8 +40,10 @@ class verification {
     if (last) {
       BC_TRYV(match_control(store_, known_, *last));
     }
-    BC_TRYV(read_parked());
+    BC_TRY(parked, parked_positions(brokers_, options_.topics, known_, go_on_));
+    parked_ = std::move(parked);
     BC_TRYV(read_topics());
+    judge_partitions();
     BC_TRYV(look_for_missing(last ? last->position : 0));
     BC_TRY(head, store_.head());
     report_.head = head.position;
@@ -74,25 +57,18 @@ class verification {
     std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
   };
 
+  /// Events of a topic that lie in another partition than their key's.
+  struct misplacement {
+    std::uint64_t count = 0;
+    std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t last = 0;
+    std::string first_place;
+  };
+
   void found(finding::kind what, std::uint64_t position, std::string text) {
     ++report_.faults;
     if (report_.findings.size() < most_findings)
       report_.findings.push_back({what, position, std::move(text)});
-  }
-
-  result<void> read_parked() {
-    BC_TRY(what, brokers_.extents(options_.topics.parked(), go_on_));
-    return brokers_.read(
-        what,
-        [this](const received& m) -> result<void> {
-          auto doc = json::parse_object(m.value.value_or(""));
-          auto text = doc ? json::reader{doc.value()}.text("id") : doc.error();
-          if (auto id = text ? parse_id(text.value()) : std::nullopt;
-              id && known_.at(id->position) == id->incarnation)
-            parked_.insert(id->position);
-          return ok();
-        },
-        go_on_);
   }
 
   result<void> read_topics() {
@@ -111,7 +87,7 @@ class verification {
   result<void> take(const received& m) {
     ++report_.read;
     const auto* text = m.header("ce_id");
-    auto id = text ? parse_id(*text) : std::nullopt;
+    auto id = text ? parse_event_id(*text) : std::nullopt;
     if (!id) {
       found(finding::kind::unknown, 0,
             "no event of this journal at " + place_of(m));
@@ -158,12 +134,14 @@ class verification {
                    "event " + std::to_string(id.position) +
                        " is not public, but is at " + place_of(m));
     auto wanted = record_of(*event, options_.topics.events(row.type),
-                            row.tenant, counts_[m.topic]);
+                            row.tenant, options_.topics.partitions);
+    if (m.topic == wanted.topic && m.partition != wanted.partition)
+      misplaced(id, m);
     if (auto what = difference(wanted, m); !what.empty())
       found(finding::kind::altered, id.position,
             "event " + std::to_string(id.position) + " has another " + what +
                 " than the journal gives, at " + place_of(m));
-    auto& last = last_of_key_[{m.topic, row.tenant}];
+    auto& last = last_of_key_[{{m.topic, m.partition}, row.tenant}];
     if (id.position < last)
       found(finding::kind::out_of_order, id.position,
             "event " + std::to_string(id.position) + " comes after event " +
@@ -171,19 +149,46 @@ class verification {
     last = std::max(last, id.position);
   }
 
-  static std::string difference(const record& wanted, const received& m) {
-    if (m.topic != wanted.topic)
-      return "topic";
-    if (m.partition != wanted.partition)
-      return "partition";
-    if (m.key.value_or("") != wanted.key)
-      return "key";
-    if (m.value != wanted.value)
-      return "value";
-    for (const auto& [name, value] : wanted.headers)
-      if (const auto* got = m.header(name); !got || *got != value)
-        return "header " + name;
-    return m.headers.size() == wanted.headers.size() ? "" : "set of headers";
+  // Keys were moved all at once, or one event was put elsewhere.
+  void misplaced(const event_id& id, const received& m) {
+    auto& of_topic = misplaced_[m.topic];
+    if (of_topic.count++ == 0)
+      of_topic.first_place = place_of(m);
+    of_topic.first = std::min(of_topic.first, id.position);
+    of_topic.last = std::max(of_topic.last, id.position);
+  }
+
+  // One finding for each topic, however many events it is about.
+  void judge_partitions() {
+    const auto wanted = options_.topics.partitions;
+    for (const auto& [topic, count] : counts_)
+      if (count != wanted)
+        found(finding::kind::partitions, 0,
+              "topic " + topic + " has " + std::to_string(count) +
+                  " partitions, configured are " + std::to_string(wanted) +
+                  ": the number is for life, nothing is published until both "
+                  "agree. " +
+                  way_out());
+    for (const auto& [topic, some] : misplaced_)
+      found(finding::kind::partitions, some.first,
+            std::to_string(some.count) + " events in " + topic +
+                ", of positions " + std::to_string(some.first) + " to " +
+                std::to_string(some.last) +
+                ", lie in another partition than that of their key among " +
+                std::to_string(wanted) + ", as at " + some.first_place +
+                ": the number of partitions was changed, and their keys have "
+                "lost the order. " +
+                way_out());
+  }
+
+  // Topics named by a type have no prefix.
+  [[nodiscard]] std::string way_out() const {
+    if (options_.topics.events_by == layout::single)
+      return "Publish to new topics: another kafka.prefix";
+    return "Take kafka.layout \"single\", or, with every server stopped, "
+           "delete "
+           "the topics of events together with " +
+           options_.topics.control() + ", and all is published again";
   }
 
   result<void> look_for_missing(std::uint64_t until) {
@@ -207,15 +212,32 @@ class verification {
     return ok();
   }
 
+  static bool is_aged_out(const partition_state& p, std::uint64_t position) {
+    return p.lost_its_begin && position < p.first;
+  }
+
+  // Where the number of partitions was changed it lay in one that was its key's
+  // before.
+  [[nodiscard]] bool is_aged_out_elsewhere(const std::string& topic,
+                                           std::uint64_t position) const {
+    for (auto p = partitions_.lower_bound({topic, 0});
+         p != partitions_.end() && p->first.first == topic; ++p)
+      if (is_aged_out(p->second, position))
+        return true;
+    return false;
+  }
+
   void judge_missing(const envelope& e) {
     if (parked_.contains(e.position)) {
       ++report_.parked;
       return;
     }
     const auto topic = options_.topics.events(e.type);
-    const auto& home =
-        partitions_[{topic, partition_of(e.tenant, counts_[topic])}];
-    if (home.lost_its_begin && e.position < home.first) {
+    const auto& home = partitions_[{
+        topic, partition_of(e.tenant, options_.topics.partitions)}];
+    if (is_aged_out(home, e.position) ||
+        ((misplaced_.contains(topic) || e.position < home.first) &&
+         is_aged_out_elsewhere(topic, e.position))) {
       ++report_.aged_out;
       return;
     }
@@ -236,7 +258,8 @@ class verification {
   std::set<std::uint64_t> parked_;
   std::map<std::string, std::int32_t> counts_;
   std::map<partition_name, partition_state> partitions_;
-  std::map<std::pair<std::string, std::string>, std::uint64_t> last_of_key_;
+  std::map<std::string, misplacement> misplaced_;
+  std::map<std::pair<partition_name, std::string>, std::uint64_t> last_of_key_;
 };
 
 }  // namespace
@@ -253,6 +276,8 @@ std::string_view text_of(finding::kind what) noexcept {
       return "out-of-order";
     case finding::kind::unknown:
       return "unknown";
+    case finding::kind::partitions:
+      return "partitions";
   }
   return "unknown";
 }

@@ -21,7 +21,16 @@ struct verify_options {
 
 /// One thing that is wrong.
 struct finding {
-  enum class kind { missing, repeated, altered, out_of_order, unknown };
+  /// `partitions`: the number of a topic's partitions is not, or was not, the
+  /// configured one; one finding for all events it is about.
+  enum class kind {
+    missing,
+    repeated,
+    altered,
+    out_of_order,
+    unknown,
+    partitions
+  };
   kind what;
   std::uint64_t position = 0;  // 0: no position can be told
   std::string text;

@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 #include "events/kafka/repair.hpp"
+#include "events/kafka/resume.hpp"
 #include "events/kafka/verify.hpp"
 #include "ops/cli/context.hpp"
 #include "ops/cli/layered.hpp"
@@ -191,9 +192,14 @@ void add_resume(CLI::App& group, context& ctx) {
       "that only Kafka still has");
   auto s = add_settings(*c);
   auto after = std::make_shared<std::int64_t>(0);
+  auto consent = std::make_shared<kafka::resume_consent>();
   add_number(*c, "--after", *after, 1, most_positions,
-             "Go on after this position; else after the last one before the "
-             "new incarnation");
+             "Go on after this position; else after the last event of the "
+             "journal that was published");
+  c->add_flag("--skip-undelivered", consent->skip_undelivered,
+              "Also where subscribers never get some events before it");
+  c->add_flag("--resend-delivered", consent->resend_delivered,
+              "Also where subscribers get some events behind it once more");
   add_output_option(*c, ctx);
   add_examples(*c, {"events resume --config better-compute.toml"});
   c->callback([=, &ctx] {
@@ -203,7 +209,7 @@ void add_resume(CLI::App& group, context& ctx) {
                  p, journal,
                  *after ? std::optional{static_cast<std::uint64_t>(*after)}
                         : std::nullopt,
-                 always));
+                 *consent, always));
       if (ctx.json())
         std::cout << json::writer{}
                          .begin_object()

@@ -138,18 +138,18 @@ std::string_view next_step(step what) {
   switch (what) {
     case step::prepared:
       return "Next: restart every server process, certify the gateways again "
-             "(pki issue-gateway) and\nrestart them. 24 hours after the last "
-             "of these restarts, when every node has\nrenewed: pki rotate "
+             "(pki issue-gateway) and\nreload them. 24 hours after the last "
+             "of these, when every node has\nrenewed: pki rotate "
              "activate";
     case step::activated:
       return "Next: restart every server process, certify the gateways again "
-             "and restart them, make\nthe install script anew. 24 hours after "
-             "the last of these restarts: pki rotate retire";
+             "and reload them, make\nthe install script anew. 24 hours after "
+             "the last of these: pki rotate retire";
     case step::retired:
       break;
   }
   return "Next: restart every server process, certify the gateways again and "
-         "restart them.";
+         "reload them.";
 }
 
 void show(const context& ctx, const rotation& r, const rotated& done) {

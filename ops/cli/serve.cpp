@@ -39,7 +39,8 @@ void add_program(CLI::App& app, context& ctx, const char* name,
 void add_serve(CLI::App& app, context& ctx) {
   add_program<serve::serve_config>(
       app, ctx, "serve",
-      "Run the API and the join service on a store; SIGTERM stops it",
+      "Run the API and the join service on a store; SIGTERM stops it, SIGHUP "
+      "takes a renewed certificate of the API",
       {"serve --config better-compute.toml",
        "serve --store sqlite:journal.db --api-port 7780"});
 }
@@ -48,7 +49,7 @@ void add_gateway(CLI::App& app, context& ctx) {
   add_program<serve::gateway_config>(
       app, ctx, "gateway",
       "Run a gateway: machines come in, API processes answer; SIGTERM stops "
-      "it",
+      "it, SIGHUP takes renewed certificates",
       {"gateway --config gateway.toml"});
 }
 

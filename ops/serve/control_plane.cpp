@@ -94,6 +94,9 @@ class plane final : public control_plane {
                          runtime_->measured(), runtime_->queues()}) +
            expiry_->metrics();
   }
+  void renewed(std::string_view certificate, const std::string& pem) override {
+    expiry_->renewed(certificate, pem);
+  }
   result<std::shared_ptr<const gateway::revocation_list>> revoked(
       std::string_view authority) const override {
     if (!revoked_)

@@ -72,6 +72,10 @@ class control_plane {
   [[nodiscard]] virtual actors::api_port& api() = 0;
   [[nodiscard]] virtual gateway::readiness ready() const = 0;
   [[nodiscard]] virtual std::string metrics() const = 0;
+  /// One of control_plane_options::certificates was replaced by the first in
+  /// this PEM. Any thread.
+  virtual void renewed(std::string_view certificate,
+                       const std::string& pem) = 0;
   /// As gateway::find_revocation_list.
   [[nodiscard]] virtual result<std::shared_ptr<const gateway::revocation_list>>
   revoked(std::string_view authority) const = 0;

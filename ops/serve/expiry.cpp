@@ -112,7 +112,16 @@ expiry_watch::~expiry_watch() {
   state_->thread.join();
 }
 
+void expiry_watch::renewed(std::string_view name, const std::string& pem) {
+  auto next = dated(std::string{name}, pem);
+  std::lock_guard lock{state_->mutex};
+  for (auto& one : state_->all)
+    if (one.name == name && next)
+      one.not_after = next.value().not_after;
+}
+
 std::string expiry_watch::metrics() const {
+  std::lock_guard lock{state_->mutex};
   return expiry_metrics(state_->all);
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// When the certificates end that a process goes by: told in the log and by
@@ -47,6 +48,8 @@ class expiry_watch {
   expiry_watch& operator=(const expiry_watch&) = delete;
   ~expiry_watch();
 
+  /// This one was replaced by the first certificate in the PEM. Any thread.
+  void renewed(std::string_view name, const std::string& pem);
   [[nodiscard]] std::string metrics() const;
 
  private:

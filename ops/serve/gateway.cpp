@@ -1,9 +1,8 @@
 #include "gateway/gateway_node.hpp"
 #include "gateway/url.hpp"
-#include "ops/cli/files.hpp"
+#include "ops/serve/certificate_files.hpp"
 #include "ops/serve/control_plane.hpp"
 #include "ops/serve/expiry.hpp"
-#include "ops/serve/identity.hpp"
 #include "ops/serve/metrics.hpp"
 #include "ops/serve/process.hpp"
 #include "ops/serve/serve.hpp"
@@ -21,16 +20,23 @@ constexpr int done = 0;
 constexpr seconds stop_grace{15};
 constexpr seconds stop_limit{20};
 
+tls_files serving_files(const gateway_config& c) {
+  return {c.listen_tls, c.node_ca_file};
+}
+
+tls_files internal_files(const gateway_config& c) {
+  return {c.internal_tls, c.internal_ca_file};
+}
+
 result<gateway::relay_client_options> relay_options(const gateway_config& c) {
   gateway::relay_client_options o;
   for (const auto& text : c.api_addresses) {
     BC_TRY(address, gateway::parse_api_address(text));
     o.addresses.push_back(std::move(address));
   }
-  BC_TRY(identity, read_identity(c.internal_tls));
-  o.identity = std::move(identity);
-  BC_TRY(ca, cli::read_file(c.internal_ca_file));
-  o.internal_ca_pem = std::move(ca);
+  BC_TRY(internal, read_tls(internal_files(c)));
+  o.identity = std::move(internal.identity);
+  o.internal_ca_pem = std::move(internal.ca_pem);
   return o;
 }
 
@@ -48,10 +54,9 @@ result<gateway::gateway_options> options_from(const gateway_config& c) {
   gateway::gateway_options o;
   o.address = c.listen.address;
   o.port = static_cast<std::uint16_t>(c.listen.port);
-  BC_TRY(serving, read_identity(c.listen_tls));
-  o.serving = std::move(serving);
-  BC_TRY(node_ca, cli::read_file(c.node_ca_file));
-  o.node_ca_pem = std::move(node_ca);
+  BC_TRY(serving, read_tls(serving_files(c)));
+  o.serving = std::move(serving.identity);
+  o.node_ca_pem = std::move(serving.ca_pem);
   BC_TRY(relay, relay_options(c));
   o.relay = std::move(relay);
   o.joins.per_second = static_cast<double>(c.requests_per_second);
@@ -79,7 +84,6 @@ std::string metrics_of(const gateway::gateway_node& node,
   return metrics_text(f) + expiry.metrics();
 }
 
-// All were read once: a file made anew counts from the next start.
 std::vector<dated_certificate> certificates_of(
     const gateway::gateway_options& o) {
   std::vector<dated_certificate> out;
@@ -92,6 +96,34 @@ std::vector<dated_certificate> certificates_of(
   return out;
 }
 
+// What was read at the start, and how each is replaced. `node` and `expiry`
+// must outlive what comes of it.
+std::vector<renewable> renewables(const gateway_config& c,
+                                  const gateway::gateway_options& read,
+                                  gateway::gateway_node& node,
+                                  expiry_watch& expiry) {
+  std::vector<renewable> out;
+  out.push_back({"listen",
+                 serving_files(c),
+                 {read.serving, read.node_ca_pem},
+                 [&](const tls_material& m) -> result<void> {
+                   BC_TRYV(node.renew_serving(*m.identity, m.ca_pem));
+                   expiry.renewed("listen", m.identity->chain_pem);
+                   expiry.renewed("node_ca", m.ca_pem);
+                   return ok();
+                 }});
+  out.push_back({"internal",
+                 internal_files(c),
+                 {read.relay.identity, read.relay.internal_ca_pem},
+                 [&](const tls_material& m) -> result<void> {
+                   BC_TRYV(node.renew_internal(*m.identity, m.ca_pem));
+                   expiry.renewed("internal", m.identity->chain_pem);
+                   expiry.renewed("internal_ca", m.ca_pem);
+                   return ok();
+                 }});
+  return out;
+}
+
 gateway::readiness ready(const gateway::gateway_node& node) {
   return readiness_of(node.has_healthy_api() ? "" : "no API process answers");
 }
@@ -101,10 +133,12 @@ gateway::readiness ready(const gateway::gateway_node& node) {
 result<int> run(const gateway_config& c) {
   log_to_standard_error(c.log_level);
   keep_secrets_out_of_dumps();
-  stop_signals signals;
+  stop_signals signals{stop_signals::hangup::waits};
   BC_TRY(options, options_from(c));
-  const expiry_watch expiry{certificates_of(options)};
-  BC_TRY(node, gateway::start_gateway(std::move(options)));
+  expiry_watch expiry{certificates_of(options)};
+  BC_TRY(node, gateway::start_gateway(options));
+  certificate_files files{renewables(c, options, *node, expiry)};
+  files.watch();
   auto line =
       "Ready: gateway " + gateway::authority_of(c.listen.address, node->port());
   std::unique_ptr<gateway::http_server> probes;
@@ -124,7 +158,7 @@ result<int> run(const gateway_config& c) {
   std::fflush(stdout);
   notify_manager("READY=1");
 
-  signals.wait();
+  signals.wait([&files] { files.renew_now(); });
   signals.unblock();
   spdlog::info("stopping");
   notify_manager("STOPPING=1");

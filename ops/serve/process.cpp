@@ -24,7 +24,7 @@ constexpr std::size_t unknown_limit_connections = 256;
 
 }  // namespace
 
-stop_signals::stop_signals() {
+stop_signals::stop_signals(hangup what) {
   ::sigemptyset(&set_);
   ::sigaddset(&set_, SIGINT);
   ::sigaddset(&set_, SIGTERM);
@@ -32,13 +32,20 @@ stop_signals::stop_signals() {
   // SIGUSR1 is the process's own call to stop: it stays masked, so that it can
   // never end a stop that is going on.
   ::sigaddset(&set_, SIGUSR1);
+  if (what == hangup::waits)
+    ::sigaddset(&set_, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-void stop_signals::wait() const {
-  int which = 0;
-  ::sigwait(&set_, &which);
+void stop_signals::wait(const std::function<void()>& on_hangup) const {
+  for (int which = 0;;) {
+    ::sigwait(&set_, &which);
+    if (which != SIGHUP)
+      return;
+    if (on_hangup)
+      on_hangup();
+  }
 }
 
 void stop_signals::end_wait() {

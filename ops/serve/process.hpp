@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -16,9 +17,13 @@ namespace bc::serve {
 /// ignored from then on.
 class stop_signals {
  public:
-  stop_signals();
-  /// Until one came, or end_wait() was called.
-  void wait() const;
+  /// SIGHUP ends the process, or waits as the others do for wait() to take it.
+  enum class hangup { ends, waits };
+
+  explicit stop_signals(hangup what = hangup::ends);
+  /// Until one came, or end_wait() was called. A SIGHUP that waited runs
+  /// `on_hangup` on this thread, and the wait goes on.
+  void wait(const std::function<void()>& on_hangup = {}) const;
   /// The process's own call to stop. Any thread.
   static void end_wait();
   /// A second signal, while stopping, ends the process at once.

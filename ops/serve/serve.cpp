@@ -1,8 +1,10 @@
 #include "ops/serve/serve.hpp"
 
 #include "base/fault_point.hpp"
+#include "events/postgres_trust.hpp"
 #include "gateway/relay_server.hpp"
 #include "gateway/url.hpp"
+#include "ops/serve/certificate_files.hpp"
 #include "ops/serve/control_plane.hpp"
 #include "ops/serve/first_start.hpp"
 #include "ops/serve/identity.hpp"
@@ -156,6 +158,25 @@ result<void> start_listeners(process& p, const serve_config& c,
   return ok();
 }
 
+// The API's certificate and key; the relay listener makes its own.
+std::vector<renewable> renewables(
+    const serve_config& c, const process& p,
+    std::shared_ptr<const gateway::tls_identity> in_use) {
+  std::vector<renewable> out;
+  if (!in_use)
+    return out;
+  out.push_back({"api",
+                 {c.api_tls, {}},
+                 {std::move(in_use), {}},
+                 [&api = *p.api,
+                  &plane = *p.plane](const tls_material& m) -> result<void> {
+                   BC_TRYV(api.renew_tls(*m.identity, {}));
+                   plane.renewed("api", m.identity->chain_pem);
+                   return ok();
+                 }});
+  return out;
+}
+
 // One line on standard output, for who started it.
 void say_ready(const process& p, const serve_config& c) {
   auto line = std::string{"Ready: API "} +
@@ -176,7 +197,7 @@ result<int> run(const serve_config& c) {
   keep_secrets_out_of_dumps();
   if (!arm_from_environment())
     return fail(errc::invalid_config, "BC_FAULTS names an unknown point");
-  stop_signals signals;
+  stop_signals signals{stop_signals::hangup::waits};
   std::optional<stop_while_starting> starting{std::in_place};
   bc::system_clock time;
   BC_TRY(tls, read_identity(c.api_tls));
@@ -185,17 +206,24 @@ result<int> run(const serve_config& c) {
     add_dated(options.certificates, "api", tls->chain_pem);
   spdlog::info("store {}, root tenant {}", store::shown(options.store.where),
                options.root_tenant.str());
+  if (options.store.where.what == store::kind::postgres &&
+      !postgres::checks_server(options.store.where.target))
+    spdlog::warn(
+        "the way to the store crosses a network, and nobody checks that it is "
+        "the store: say sslmode=verify-full in its URL");
   auto keys = options.keys;
   process p;
   BC_TRY(plane, control_plane::start(std::move(options)));
   p.plane = std::move(plane);
   // From here on a signal stops what was started, in order.
   starting.reset();
-  BC_TRYV(start_listeners(p, c, keys, std::move(tls)));
+  BC_TRYV(start_listeners(p, c, keys, tls));
+  certificate_files files{renewables(c, p, std::move(tls))};
+  files.watch();
   say_ready(p, c);
   notify_manager("READY=1");
 
-  signals.wait();
+  signals.wait([&files] { files.renew_now(); });
   signals.unblock();
   spdlog::info("stopping");
   notify_manager("STOPPING=1");

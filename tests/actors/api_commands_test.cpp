@@ -103,6 +103,28 @@ TEST_CASE("api commands: which nodes take which") {
   CHECK(w.count("node.command.enqueued") == 3);
 }
 
+TEST_CASE("api commands: so many may wait for one node") {
+  constexpr int most = 1'000;
+  commands_world w;
+  auto j = w.new_node(), other = w.new_node();
+  const fields first{{"idempotencyKey", "\"first\""}};
+  const auto id = w.enqueue(j, "ping", first).at("/id");
+  for (int i = 1; i < most; ++i)
+    REQUIRE(w.enqueue(j, "ping").status == 200);
+  const auto before = w.position();
+  auto full = w.enqueue(j, "ping");
+  CHECK(full.code() == "INVALID_STATE");
+  CHECK(w.position() == before);
+  // One that is there already is no more of them, nor is another node's.
+  CHECK(w.enqueue(j, "ping", first).status == 200);
+  CHECK(w.enqueue(other, "ping").status == 200);
+  REQUIRE(w.result(j, id, true) == 200);
+  CHECK(w.enqueue(j, "ping").status == 200);
+  CHECK(w.enqueue(j, "ping").code() == "INVALID_STATE");
+  w.time.advance(seconds{3'600});
+  CHECK(w.enqueue(j, "ping").status == 200);
+}
+
 TEST_CASE("api commands: a grant is on the node") {
   commands_world w;
   auto mine = w.new_node(), other = w.new_node();

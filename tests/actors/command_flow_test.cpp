@@ -268,6 +268,19 @@ TEST_CASE("commands: an inventory fills a hardware key that is missing") {
     got = see(j, 2);
     CHECK(got.at("/hardwareKey") == key_of(1));
     CHECK(got.at("/conditions/0/type") == "HardwareChanged");
+    // Which of it, and nothing of what it is.
+    CHECK_THAT(got.at("/conditions/0/message"),
+               Catch::Contains("than it joined with (productUuid, serial)"));
+    // The node's follows the command's in one append.
+    auto told = w.store->read_all(w.position() - 1, 1).value().front();
+    CHECK_THAT(
+        told.data,
+        Catch::Contains(R"("changedIdentifiers":["productUuid","serial"])"));
+    CHECK_THAT(told.internal, Catch::Contains(R"("kind":"serial","sha256":")"));
+    CHECK(told.internal.find("SN-") == std::string::npos);
+    // From the stream as from the read model.
+    CHECK(w.call(w.acme_key, "nodes.adopt", w.naming(j))
+              .at("/conditions/0/message") == got.at("/conditions/0/message"));
     CHECK_FALSE(w.store->holder(node::hardware_claim(key_of(2))).value());
     // Until it is back.
     got = see(j, 1);
@@ -307,6 +320,36 @@ TEST_CASE("commands: an inventory fills a hardware key that is missing") {
     auto id = w.enqueue(other, "inventory.collect").at("/id");
     REQUIRE(w.result(other, id, false, inventory(3)) == 200);
     CHECK(w.node_state(other.id).node->hardware_key.empty());
+  }
+}
+
+TEST_CASE(
+    "commands: a run is of this acceptance by the node's stream, not by "
+    "clocks") {
+  accepting_world w;
+  auto j = w.waiting_node();
+  const auto heard = w.time.now();
+  const std::string passed = R"({"passed":true,"failed":[]})";
+  SECTION("enqueued after it began, by a clock that is behind") {
+    REQUIRE(w.open_session(j, "sess_1"));
+    w.time.set(heard - seconds{60});
+    std::string id;
+    SECTION("by an operator") {
+      id = w.enqueue(j, "acceptance.run").at("/id");
+    }
+    SECTION("by the server") {
+      id = w.fetched(j).at(0).command_id;
+    }
+    REQUIRE(w.result(j, id, true, passed) == 200);
+    CHECK(w.status(j) == node::status::adopted);
+  }
+  SECTION("enqueued before it began, by a clock that is ahead") {
+    w.time.set(heard + seconds{60});
+    const auto id = w.enqueue(j, "acceptance.run").at("/id");
+    w.time.set(heard);
+    REQUIRE(w.open_session(j, "sess_1"));
+    REQUIRE(w.result(j, id, true, passed) == 200);
+    CHECK(w.status(j) == node::status::adopting);
   }
 }
 

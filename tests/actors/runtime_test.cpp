@@ -45,8 +45,9 @@ class service_fixture : public actor_fixture {
   void serve_flow(actors::join_flow flow, std::size_t most_appends = 100) {
     actors::daemon_flows flows;
     flows[actors::daemon_request::join] = actors::answering(std::move(flow));
-    service = own(actors::spawn_join_service(system, others(most_appends),
-                                             std::move(flows)));
+    service = own(actors::spawn_join_service(
+        system, others(most_appends), std::move(flows),
+        std::make_shared<actors::release_pace>()));
   }
 
   void join() {
@@ -126,6 +127,49 @@ TEST_CASE_METHOD(service_fixture,
     }
     run();
     CHECK(replies.size() == 1);
+  }
+}
+
+TEST_CASE_METHOD(service_fixture,
+                 "runtime: under load all refusals are held to one longer step",
+                 "[actors]") {
+  milliseconds took{};
+  int code = 403;
+  serve([&] {
+    work(took);
+    return failed(code == 403 ? errc::access_denied : errc::conflict);
+  });
+  // How long until the answer comes.
+  auto ask = [&](milliseconds working) {
+    took = working;
+    replies.clear();
+    const auto asked = system.clock().now();
+    join();
+    run();
+    while (replies.empty())
+      advance(milliseconds{1});
+    return std::chrono::duration_cast<milliseconds>(system.clock().now() -
+                                                    asked)
+        .count();
+  };
+  CHECK(ask(milliseconds{1}) == 100);
+  CHECK(ask(milliseconds{250}) == 400);
+  // From here on a quick one tells nothing of how slow the others are.
+  for (int ms : {1, 100, 101, 399})
+    CHECK(ask(milliseconds{ms}) == 400);
+  // An admitted join that takes long is load too, and is not held.
+  code = 200;
+  CHECK(ask(milliseconds{700}) == 700);
+  code = 403;
+  CHECK(ask(milliseconds{1}) == 800);
+  // Longer than the longest: by its multiples.
+  CHECK(ask(milliseconds{1'700}) == 3'200);
+  CHECK(ask(milliseconds{1}) == 1'600);
+  // It comes down as the load does, by a half each minute.
+  for (int step : {800, 400, 200, 100, 100}) {
+    advance(seconds{60});
+    CHECK(ask(milliseconds{1}) == step);
+    CHECK(ask(milliseconds{1}) == step);
   }
 }
 

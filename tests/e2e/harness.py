@@ -128,8 +128,11 @@ class Machine:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
             env=dict(os.environ, **(env or {})))
-        process.stdin.write(token)
-        process.stdin.close()
+        try:
+            process.stdin.write(token)
+            process.stdin.close()
+        except BrokenPipeError:
+            pass  # it had enough of what it was told before the token
         process.stdin = None
         return process
 

@@ -13,6 +13,8 @@ from harness import WAIT, Case, Program, main
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ETC = "/etc/better-compute-gateway"
+# The group of the keys; nobody's stands for it here.
+KEYS = "better-compute-gateway-keys"
 NOBODY = 65534
 
 
@@ -37,29 +39,21 @@ class Installed(Case):
     def install(self):
         """What the page's `install` lines for a gateway do, elsewhere."""
         page = (ROOT / "docs" / "deploy.md").read_text()
-        lines = [line.replace(ETC, str(self.etc))
+        page = re.sub(r"\\\n\s*", "", page)
+        lines = [line.replace(ETC, str(self.etc)).replace(KEYS, str(NOBODY))
                  for line in re.findall(r"^install .*$", page, re.MULTILINE)
-                 if f"{ETC}" in line]
+                 if ETC in line and "gw-2/" not in line]
         self.assertEqual(len(lines), 3, lines)
         subprocess.run(["sh", "-ec", "\n".join(lines)], check=True,
                        cwd=self.folder)
 
-    def hand_over(self):
-        """The credentials as systemd makes them: root's, for one group."""
+    def command(self):
+        """What the unit starts; its group is given the keys."""
         unit = (ROOT / "ops" / "systemd" /
                 "better-compute-gateway.service").read_text()
-        folder = self.root / "credentials"
-        folder.mkdir()
-        for name, path in re.findall(r"^LoadCredential=(.*):(.*)$", unit,
-                                     re.MULTILINE):
-            copy = folder / name
-            shutil.copy(path.replace(ETC, str(self.etc)), copy)
-            os.chown(copy, 0, NOBODY)
-            copy.chmod(0o440)
+        self.assertIn(f"\nSupplementaryGroups={KEYS}\n", unit)
         command = re.search(r"^ExecStart=\S+ (.*)$", unit, re.MULTILINE)[1]
-        return [word.replace(ETC, str(self.etc)).replace(
-            "${CREDENTIALS_DIRECTORY}", str(folder))
-            for word in command.split()]
+        return [word.replace(ETC, str(self.etc)) for word in command.split()]
 
     def test_gateway(self):
         bundle = ["--bundle", self.folder / "bundle"]
@@ -73,13 +67,16 @@ class Installed(Case):
             .replace("api-1.example.com", "127.0.0.1")
             .replace("api-2.example.com", "127.0.0.1"))
         self.install()
-        words = self.hand_over()
-        for key in self.etc.glob("*.key"):
-            self.assertEqual(key.stat().st_mode & 0o777, 0o600)
+        keys = list(self.etc.glob("*.key"))
+        self.assertEqual(len(keys), 2)
+        for key in keys:
+            self.assertEqual(key.stat().st_mode & 0o777, 0o640)
+            self.assertEqual((key.stat().st_uid, key.stat().st_gid),
+                             (0, NOBODY))
         gateway = Program(
             ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}",
              "--clear-groups", "--bounding-set=-all", "--inh-caps=-all",
-             "--no-new-privs", self.program, *words])
+             "--no-new-privs", self.program, *self.command()])
         self.addCleanup(gateway.kill)
         gateway.wait_for("^Ready: gateway ")
         gateway.process.terminate()

@@ -1,5 +1,5 @@
 """Two API processes on one Postgres behind gateways (spec: DESIGN sections 3
-and 7; the field cases 157, 159, 162, 180)."""
+and 7; the field cases 157, 159, 161, 162, 180)."""
 import concurrent.futures
 import datetime
 import os
@@ -15,6 +15,8 @@ import harness
 from crowd import Crowd, join_at_last
 from deployment import ROOT, Deployment, get, wait_until
 from harness import Machine, Program
+from serve_failover import FailoverCases
+from serve_certificates import CertificateCases
 from serve_kafka import KafkaCases
 
 PARALLEL_JOINS = 300
@@ -29,7 +31,7 @@ def obeys_later(pid, number):
     return bool(blocked >> (number - 1) & 1)
 
 
-class ServeTest(KafkaCases, harness.Case):
+class ServeTest(CertificateCases, FailoverCases, KafkaCases, harness.Case):
     def setUp(self):
         super().setUp()
         self.d = Deployment(self.programs, self.folder)

@@ -197,6 +197,8 @@ TEST_CASE("command codec: events come back, payload and output stay inside") {
                     R"({"secret":")" + random.hex() + R"("})",
                     random.time(),
                     random.time()};
+    if (random.coin())
+      e.node_version = static_cast<std::uint64_t>(i);
     auto write = cmd::encode(e);
     auto back = cmd::decode(stored(write, "command:1"));
     REQUIRE(back);
@@ -322,6 +324,19 @@ TEST_CASE("command: acceptance follows from its run, and from no older one") {
   SECTION("of a run from before it joined again: nothing") {
     run.at = now - milliseconds{1};
     CHECK(decide_outcome(s, run, passed, std::nullopt).value().empty());
+  }
+  SECTION("by the order of its stream, whatever the clocks say") {
+    const auto began = s.acceptance_started_version;
+    REQUIRE(began == s.version);
+    run.at = now + seconds{3'600};
+    run.node_version = began - 1;
+    CHECK(decide_outcome(s, run, passed, std::nullopt).value().empty());
+    run.at = now - seconds{3'600};
+    run.node_version = began;
+    CHECK(decide_outcome(s, run, passed, std::nullopt).value().size() == 1);
+    auto kept = node::decode_state(node::encode_state(s));
+    REQUIRE(kept);
+    CHECK(kept.value().acceptance_started_version == began);
   }
   SECTION("of a node that does not wait for it: nothing") {
     auto adopted = node::evolve(s, node::adopted{node_a, now});
@@ -480,6 +495,37 @@ TEST_CASE("inventory: a condition stands until it is true no more") {
               .value()
               .empty());
   }
+}
+
+TEST_CASE("inventory: which identifiers changed is said while it is so") {
+  const std::string own(64, 'a'), other(64, 'b');
+  auto s = with_key(own, true);
+  const auto see = [&s](const std::string& key, bool trusted, names kinds) {
+    auto decided = decide(
+        s,
+        node::record_inventory{now, key, trusted, false, std::move(kinds), {}});
+    REQUIRE(decided);
+    s = after(s, decided.value());
+    return decided.value().size();
+  };
+  CHECK(see(other, true, {"serial"}) == 1);
+  CHECK(s.changed_identifiers == names{"serial"});
+  CHECK(see(other, true, {"serial"}) == 0);
+  // Another part of it, still not its own.
+  CHECK(see(other, true, {"serial", "mac"}) == 1);
+  CHECK(s.changed_identifiers == names{"serial", "mac"});
+  auto kept = node::decode_state(node::encode_state(s));
+  REQUIRE(kept);
+  CHECK(kept.value().changed_identifiers == s.changed_identifiers);
+  // One that says too little changes nothing of it.
+  CHECK(see(other, false, {"gpuUuid"}) == 0);
+  // Under its own key parts come and go.
+  CHECK(see(own, true, {"mac"}) == 1);
+  CHECK(s.changed_identifiers.empty());
+  CHECK(see(other, true, {"serial"}) == 1);
+  sampler random{7};
+  s = node::evolve(s, random.node_joined());
+  CHECK(s.changed_identifiers.empty());
 }
 
 TEST_CASE("inventory: whatever comes, a trusted key stays (property)") {

@@ -158,6 +158,9 @@ TEST_CASE("gateway_node: what it cannot work with is INVALID_CONFIG") {
   SECTION("no node CA that can be read") {
     w.options.node_ca_pem = "no PEM";
   }
+  SECTION("no node CA at all") {
+    w.options.node_ca_pem.clear();
+  }
   SECTION("no API address") {
     w.options.relay.addresses.clear();
   }

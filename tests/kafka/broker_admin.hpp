@@ -32,6 +32,17 @@ class broker_admin {
     return out;
   }
 
+  /// So many from now on.
+  std::string add_partitions(const std::string& topic, std::int32_t count) {
+    char why[256];
+    auto* what = rd_kafka_NewPartitions_new(
+        topic.c_str(), static_cast<std::size_t>(count), why, sizeof why);
+    rd_kafka_CreatePartitions(rk_, &what, 1, nullptr, answers_);
+    auto out = answer();
+    rd_kafka_NewPartitions_destroy(what);
+    return out;
+  }
+
   /// As retention would: what is before the offset goes.
   std::string trim(const std::string& topic, std::int32_t partition,
                    std::int64_t before) {

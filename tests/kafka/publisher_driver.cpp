@@ -10,6 +10,7 @@
 #include "events/kafka/producer.hpp"
 #include "events/kafka/publisher.hpp"
 #include "events/kafka/repair.hpp"
+#include "events/kafka/resume.hpp"
 #include "events/kafka/verify.hpp"
 #include "events/lease_keeper.hpp"
 #include "tests/kafka/broker_admin.hpp"
@@ -139,7 +140,7 @@ class driver {
     else if (command == "topic")
       make_topic(in);
     else if (command == "delete-topic" || command == "deny" ||
-             command == "allow" || command == "trim")
+             command == "allow" || command == "trim" || command == "partitions")
       administer(command, in);
     else if (command == "bare")
       bare(in);
@@ -296,13 +297,18 @@ class driver {
     answer_->field("sent", sent.value());
   }
 
-  // resume [POSITION]
+  // resume [POSITION] [skip] [resend]
   void resume(std::istringstream& in) {
     std::optional<std::uint64_t> after;
-    if (std::uint64_t position = 0; in >> position)
-      after = position;
-    auto done =
-        kafka::resume_after(options_, *store_, after, [] { return true; });
+    kafka::resume_consent consent;
+    for (std::string word; in >> word;) {
+      consent.skip_undelivered |= word == "skip";
+      consent.resend_delivered |= word == "resend";
+      if (word.find_first_not_of("0123456789") == word.npos)
+        after = std::stoull(word);
+    }
+    auto done = kafka::resume_after(options_, *store_, after, consent,
+                                    [] { return true; });
     if (!done)
       return show_fault(done.error());
     answer_->field("position", done.value().position);
@@ -334,7 +340,8 @@ class driver {
     }));
   }
 
-  // delete-topic|deny|allow TOPIC, trim TOPIC PARTITION OFFSET
+  // delete-topic|deny|allow TOPIC, trim TOPIC PARTITION OFFSET,
+  // partitions TOPIC COUNT
   void administer(const std::string& command, std::istringstream& in) {
     testing::broker_admin admin{options_.client.at("bootstrap.servers")};
     std::string topic;
@@ -343,6 +350,8 @@ class driver {
     in >> topic >> partition >> before;
     answer_->field("problem", command == "trim"
                                   ? admin.trim(topic, partition, before)
+                              : command == "partitions"
+                                  ? admin.add_partitions(topic, partition)
                               : command == "deny"  ? admin.deny(topic)
                               : command == "allow" ? admin.allow(topic)
                                                    : admin.delete_topic(topic));

@@ -63,7 +63,8 @@ class OneBroker(cases.Case):
         d.ask("append 500 5")
         d.ask("start 0 forced")
         stats = d.published(500)
-        self.assertEqual(stats["sessions"], 5)
+        # One more for each fault; a slow broker may end others.
+        self.assertIn(stats["sessions"], range(5, 10))
         self.check(d, self.events())
         d.close()
 

@@ -68,6 +68,137 @@ class Repairs(Case):
         self.assertEqual(d.ask("resume")["code"], "INVALID_STATE")
         d.close()
 
+    def refused(self, d, command, code, *words):
+        answer = d.ask(command)
+        self.assertEqual(answer.get("code"), code, answer)
+        for word in words:
+            self.assertIn(word, answer["fault"])
+
+    def test_a_resume_after_a_restore_leaves_nothing_out_unasked(self):
+        """Neither what the new incarnation wrote meanwhile, nor under ids that
+        Kafka has already."""
+        d = self.driver()
+        d.ask("append 60 3")
+        d.ask("start 0 forced")
+        d.published(60)
+        d.close()
+        shutil.copy(self.folder / "store.db", self.folder / "backup.db")
+        d = self.driver()
+        d.ask("append 40 3")
+        d.ask("start 0 forced")
+        d.published(100)
+        d.close()
+
+        d = self.driver(store="backup.db")
+        self.refused(d, "resume 60", "INVALID_STATE", "new-incarnation")
+        d.ask("incarnation")
+        head = d.ask("append 60 3")["head"]
+        # Kafka has position 90 too, but of the copy that is gone.
+        self.refused(d, "resume 90", "INVALID_STATE", "was not published",
+                     "up to 60", "--skip-undelivered")
+        self.refused(d, "resume 50", "INVALID_STATE", "is sent again",
+                     "up to 60", "--resend-delivered")
+        self.refused(d, f"resume {head + 1}", "INVALID_INPUT", str(head))
+        # Consent to the one is none to the other.
+        self.refused(d, "resume 90 resend", "INVALID_STATE")
+        self.refused(d, "resume 50 skip", "INVALID_STATE")
+        self.assertEqual(d.ask("resume 90 skip"), {"position": 90})
+        d.ask("start 0 forced")
+        d.published(head)
+        inc = d.ask("hash 70")["incarnation"]
+        new = {int(m.headers["ce_id"].rpartition("-")[2])
+               for m in self.events() if m.headers["ce_id"].startswith(inc)}
+        self.assertEqual(min(new) > 90, True)
+        left_out = {f for f in d.ask("verify")["findings"]}
+        self.assertTrue(left_out)
+        self.assertLess({int(f.split()[1]) for f in left_out},
+                        set(range(61, 91)))
+        d.close()
+
+    def test_a_lost_control_topic_and_a_restored_journal(self):
+        """Both at once: what the topics hold tells that the journal wrote on
+        under ids that others have."""
+        d = self.driver()
+        d.ask("append 60 3")
+        d.ask("start 0 forced")
+        d.published(60)
+        d.close()
+        shutil.copy(self.folder / "store.db", self.folder / "backup.db")
+        d = self.driver()
+        d.ask("append 40 3")
+        d.ask("start 0 forced")
+        d.published(100)
+        d.close()
+        d = self.driver(store="backup.db")
+        d.ask(f"delete-topic {self.prefix}.publisher")
+        d.ask("start 0 forced")
+        d.ask("wait-state 0 halted")
+        self.refused(d, "resume 60", "INVALID_STATE", "ends before it")
+        d.ask("append 60 3")
+        self.refused(d, "resume 60", "INVALID_STATE", "another event there")
+        # What it wrote under these ids is given up, and nothing else.
+        d.ask("incarnation")
+        head = d.ask("append 30 3")["head"]
+        self.refused(d, "resume 60 resend", "INVALID_STATE", "up to 120")
+        self.refused(d, "resume 120", "INVALID_STATE", "--skip-undelivered")
+        self.assertEqual(d.ask("resume 120 skip"), {"position": 120})
+        self.published_anew(d, 120, head)
+        d.close()
+
+    def published_anew(self, d, after, head):
+        """All of the new incarnation, and no id that was there before."""
+        d.ask("stop 0")
+        d.ask("start 0 forced")
+        d.published(head)
+        ids = [m.headers["ce_id"] for m in self.events()]
+        self.assertEqual(len(ids), len(set(ids)))
+        inc = d.ask(f"hash {head}")["incarnation"]
+        written = {e["id"] for e in d.ask("list")["events"]
+                   if e["id"].startswith(inc)}
+        self.assertTrue(written)
+        self.assertEqual({i for i in ids if i.startswith(inc)}, written)
+
+    def test_a_restored_journal_that_wrote_on_before_it_moved_on(self):
+        """Servers were started before the new incarnation: under ids up to 80
+        the journal has other events than Kafka, and Kafka goes on to 100."""
+        d = self.driver()
+        d.ask("append 60 3")
+        d.ask("start 0 forced")
+        d.published(60)
+        d.close()
+        shutil.copy(self.folder / "store.db", self.folder / "backup.db")
+        d = self.driver()
+        d.ask("append 40 3")
+        d.ask("start 0 forced")
+        d.published(100)
+        d.close()
+        d = self.driver(store="backup.db")
+        d.ask("append 20 3")
+        d.ask("start 0 forced")
+        d.ask("wait-state 0 halted")
+        d.ask("incarnation")
+        head = d.ask("append 30 3")["head"]
+        # Nobody but an enemy has published under these.
+        inc = d.ask(f"hash {head}")["incarnation"]
+        some = self.events()[0]
+        for n in (head, head + 1000):
+            produce(self.brokers, some.topic, some.key, "{}",
+                    dict(some.headers, ce_id=f"{inc}-{n}"))
+        for command in ("resume", "resume 80", "resume 60", "resume 60 resend"):
+            self.refused(d, command, "INVALID_STATE", "up to 80",
+                         "--skip-undelivered")
+        self.assertEqual(d.ask("resume skip"), {"position": 80})
+        d.ask("stop 0")
+        d.ask("start 0 forced")
+        d.published(head)
+        published = {m.headers["ce_id"] for m in self.events()
+                     if m.value != "{}"}
+        self.assertEqual(
+            {i for i in published if i.startswith(inc)},
+            {e["id"] for e in d.ask("list")["events"]
+             if e["id"].startswith(inc)})
+        d.close()
+
     def test_a_new_incarnation_of_the_same_journal_is_followed(self):
         d = self.driver()
         d.ask("append 30 3")
@@ -101,10 +232,108 @@ class Repairs(Case):
         # Only an operator can say where to go on.
         self.assertEqual(d.ask("resume")["code"], "INVALID_INPUT")
         at = int(last.headers["ce_id"].rpartition("-")[2])
+        self.refused(d, "resume 0", "INVALID_INPUT")
+        self.refused(d, f"resume {head + 1}", "INVALID_INPUT")
+        self.refused(d, f"resume {head}", "INVALID_STATE", f"up to {at}")
+        self.refused(d, f"resume {at - 10}", "INVALID_STATE", f"up to {at}")
         self.assertEqual(d.ask(f"resume {at}"), {"position": at})
         d.published(head)
         self.check(d, self.events())
         self.assertEqual(d.ask("verify")["faults"], 0)
+        d.close()
+
+    def test_events_are_sent_again_where_that_is_asked_for(self):
+        d = self.driver()
+        d.ask("append 60 3")
+        d.ask("start 0 forced")
+        d.published(60)
+        d.close()
+        before = [m.headers["ce_id"] for m in self.events()]
+        d = self.driver()
+        d.ask(f"delete-topic {self.prefix}.publisher")
+        d.ask("start 0 forced")
+        d.ask("wait-state 0 halted")
+        self.assertEqual(d.ask("resume 40 resend"), {"position": 40})
+        d.published(d.ask("append 10 3")["head"])
+        again = [m.headers["ce_id"] for m in self.events()]
+        twice = {i for i in before if int(i.rpartition("-")[2]) > 40}
+        self.assertTrue(twice)
+        self.assertEqual({i for i in again if again.count(i) > 1}, twice)
+        self.assertEqual({f.split()[0] for f in d.ask("verify")["findings"]},
+                         {"repeated"})
+        d.close()
+
+    def test_added_partitions_are_one_finding_and_have_a_way_out(self):
+        d = self.driver()
+        d.ask("append 60 9")
+        d.ask("start 0 forced")
+        d.published(60)
+        d.ask("stop 0")
+        topic = f"{self.prefix}.events"
+        self.assertEqual(d.ask(f"partitions {topic} 6"), {"problem": ""})
+        wait_until(lambda: d.ask("verify").get("findings") ==
+                   ["partitions 0"])
+        d.close()
+        # Nothing is published until somebody decides.
+        d = self.driver()
+        head = d.ask("append 20 9")["head"]
+        d.ask("start 0 forced")
+        self.assertIn("has 6 partitions, configured are 3",
+                      d.ask("wait-state 0 halted")["fault"])
+        d.close()
+        # Configured to follow, keys move: one finding, whatever their number.
+        d = self.driver("--partitions", "6")
+        d.ask("start 0 forced")
+        d.published(head)
+        d.ask("stop 0")
+        self.assertEqual([f.split()[0] for f in d.ask("verify")["findings"]],
+                         ["partitions"])
+        # Nor when what lay elsewhere aged out, all but the last, or all.
+        all_of_it = self.events()
+        old = {m.headers["ce_id"] for m in all_of_it}
+        home = {m.key: m.partition for m in all_of_it}
+        moved = {m.partition: m.offset for m in all_of_it
+                 if m.partition != home[m.key]}
+        self.assertTrue(any(moved.values()))
+        for more, kinds in ((0, {"partitions"}), (1, set())):
+            for partition, last in moved.items():
+                self.assertEqual(
+                    d.ask(f"trim {topic} {partition} {last + more}"),
+                    {"problem": ""})
+            report = d.ask("verify")
+            self.assertEqual({f.split()[0] for f in report["findings"]},
+                             kinds)
+            self.assertGreater(report["agedOut"], 0)
+        d.close()
+        # Topics of another prefix have it all, with the same ids.
+        self.prefix += "-2"
+        d = self.driver("--partitions", "6")
+        d.ask("start 0 forced")
+        d.published(head)
+        self.assertEqual(d.ask("verify")["faults"], 0)
+        new = self.events()
+        self.check(d, new)
+        self.assertEqual({m.headers["ce_id"] for m in new}, old)
+        d.close()
+
+    def test_one_event_in_another_partition_is_named(self):
+        d = self.driver()
+        d.ask("append 5 1")
+        for topic in ("events", "publisher", "parked"):
+            d.ask(f"topic {self.prefix}.{topic} "
+                  f"{3 if topic == 'events' else 1}")
+        odd = None
+        for e in sorted(d.ask("list")["events"],
+                        key=lambda e: e["id"].endswith("-2")):
+            data = e.pop("data")
+            if e["id"].endswith("-2"):
+                odd = (self.events()[0].partition + 1) % 3
+            produce(self.brokers, f"{self.prefix}.events", e["tenantid"],
+                    json.dumps(data, separators=(",", ":")),
+                    {**{"ce_" + k: v for k, v in e.items()},
+                     "content-type": "application/json"}, partition=odd)
+        self.assertEqual(len({m.partition for m in self.events()}), 2)
+        self.assertEqual(d.ask("verify")["findings"], ["partitions 2"])
         d.close()
 
     def test_verify_names_what_is_wrong(self):

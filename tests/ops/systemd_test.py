@@ -85,6 +85,23 @@ class SystemdTest(unittest.TestCase):
                 # They end by themselves within 20 s (case 180).
                 self.assertGreater(int(service["TimeoutStopSec"]), 20)
 
+    def test_servers_reload_what_was_renewed(self):
+        for path in UNITS:
+            if path.name.startswith("bcd"):
+                continue
+            with self.subTest(path.name):
+                service = Unit(path)["Service"]
+                self.assertEqual(service["ExecReload"],
+                                 "/bin/kill -HUP $MAINPID")
+        # A credential is systemd's copy of the start: a reload has no other.
+        gateway = Unit(ROOT / "ops/systemd/better-compute-gateway.service")
+        # Each its own group: neither reads the other's keys.
+        self.assertEqual(gateway["Service"]["SupplementaryGroups"],
+                         "better-compute-gateway-keys")
+        self.assertEqual(gateway.all("LoadCredential"), [])
+        self.assertEqual(Unit(DROP_IN)["Service"]["SupplementaryGroups"],
+                         "better-compute-api-keys")
+
     def test_the_node_is_not_restarted_when_only_a_person_can_help(self):
         service = Unit(ROOT / "ops" / "systemd" / "bcd.service")["Service"]
         self.assertEqual(service["Type"], "notify")
@@ -119,7 +136,10 @@ class SystemdTest(unittest.TestCase):
         # Its user reaches the socket, and judges are the peer's credentials.
         self.assertEqual(service["RuntimeDirectory"], "bcd")
         self.assertEqual(service["RuntimeDirectoryMode"], "0755")
-        self.assertEqual(service["RestrictAddressFamilies"], "AF_UNIX")
+        # A network card's permanent MAC takes a socket, and no packets.
+        self.assertEqual(service["RestrictAddressFamilies"],
+                         "AF_UNIX AF_INET")
+        self.assertEqual(service["IPAddressDeny"], "any")
         self.assertEqual(unit["Unit"]["Before"], "bcd.service")
 
     def test_a_join_at_boot_starts_the_node(self):
@@ -147,10 +167,8 @@ class SystemdTest(unittest.TestCase):
         unit = Unit(DROP_IN)
         copies = {name for name, value in
                   (e.split("=") for e in unit.all("Environment"))}
-        self.assertEqual(
-            copies - {"PGPASSFILE"},
-            {"BETTER_COMPUTE_API_KEY_FILE",
-             "BETTER_COMPUTE_KAFKA_PROPERTIES_FILE"})
+        self.assertEqual(copies - {"PGPASSFILE"},
+                         {"BETTER_COMPUTE_KAFKA_PROPERTIES_FILE"})
         for name in copies - {"PGPASSFILE"}:
             key = name.removeprefix("BETTER_COMPUTE_").lower()
             self.assertIn("--" + key.replace("_", "-"),
