@@ -1,6 +1,7 @@
 #include "actors/hardware_watch.hpp"
 
 #include "actors/look.hpp"
+#include "actors/requests/superseding.hpp"
 #include "events/streams.hpp"
 #include "pki/digest.hpp"
 #include "projections/queries.hpp"
@@ -170,8 +171,10 @@ hardware_watch_actor::behavior_type hardware_watch(
   self->delayed_send(self, options.every, tick{});
   return {
       [=, every = options.every](tick) {
-        tell_shared_hardware(streams,
+        tell_shared_hardware(streams, [=] {
+          supersede_requests(streams,
                              [=] { self->delayed_send(self, every, tick{}); });
+        });
       },
       [](const continuation& c) { c.run(); },
   };

@@ -22,7 +22,9 @@ struct hardware_watch_options {
   milliseconds every{5'000};
 };
 
-/// The actor that does so again and again, for as long as it lives.
+/// The actor that does so again and again, for as long as it lives, and closes
+/// the join requests of machines that joined by another way
+/// (requests/superseding.hpp).
 [[nodiscard]] hardware_watch_actor spawn_hardware_watch(
     caf::actor_system& system, hardware_watch_options options);
 

@@ -1,7 +1,5 @@
 #include "actors/join_service.hpp"
 
-#include "actors/joining/release.hpp"
-
 #include <caf/actor_system.hpp>
 #include <caf/typed_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
@@ -24,19 +22,22 @@ daemon_reply unavailable(std::string message) {
   return {wire::http_status(a), wire::encode(a)};
 }
 
-void finish(service self, join_work work, daemon_outcome out) {
+void finish(service self, release_pace& pace, join_work work,
+            daemon_outcome out) {
+  const auto now = self->clock().now();
+  const auto step = pace.note(work.arrival, now);
   if (!out.is_held) {
     work.ticket->answer(std::move(out.reply));
     return;
   }
-  const auto due = release_at(work.arrival, self->clock().now());
+  const auto due = release_at(work.arrival, now, step);
   self->scheduled_send(
       self, due, release_answer{std::move(out.reply), std::move(work.ticket)});
 }
 
-join_service_actor::behavior_type join_service(service self,
-                                               const ledger_actors& others,
-                                               const daemon_flows& flows) {
+join_service_actor::behavior_type join_service(
+    service self, const ledger_actors& others, const daemon_flows& flows,
+    const std::shared_ptr<release_pace>& pace) {
   auto streams = std::make_shared<actor_ledger<service>>(self, others);
   return {
       [=](join_work& work) {
@@ -51,7 +52,7 @@ join_service_actor::behavior_type join_service(service self,
         try {
           flow->second(streams, std::move(call),
                        [=, work = std::move(work)](daemon_outcome out) {
-                         finish(self, work, std::move(out));
+                         finish(self, *pace, work, std::move(out));
                        });
         } catch (const std::exception& e) {
           spdlog::error("a daemon's request failed: {} ({})", e.what(),
@@ -77,9 +78,10 @@ daemon_flow answering(join_flow flow) {
 }
 
 join_service_actor spawn_join_service(caf::actor_system& system,
-                                      ledger_actors others,
-                                      daemon_flows flows) {
-  return system.spawn(join_service, std::move(others), std::move(flows));
+                                      ledger_actors others, daemon_flows flows,
+                                      std::shared_ptr<release_pace> pace) {
+  return system.spawn(join_service, std::move(others), std::move(flows),
+                      std::move(pace));
 }
 
 daemon_reply no_answer(front_door<daemon_reply>::trouble why,

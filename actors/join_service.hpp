@@ -1,10 +1,12 @@
 #pragma once
 
 #include "actors/actor_ledger.hpp"
+#include "actors/joining/release.hpp"
 #include "base/wire.hpp"
 
 #include <functional>
 #include <map>
+#include <memory>
 
 namespace bc::actors {
 
@@ -29,10 +31,10 @@ using join_flow = std::function<void(std::shared_ptr<ledger>, daemon_call,
 [[nodiscard]] daemon_flow answering(join_flow flow);
 
 /// One of the actors that run the daemons' requests. Work is done in the
-/// actor's thread.
-[[nodiscard]] join_service_actor spawn_join_service(caf::actor_system& system,
-                                                    ledger_actors others,
-                                                    daemon_flows flows);
+/// actor's thread. All of a process share one pace.
+[[nodiscard]] join_service_actor spawn_join_service(
+    caf::actor_system& system, ledger_actors others, daemon_flows flows,
+    std::shared_ptr<release_pace> pace);
 
 /// What a request is answered whose flow never ran to its end.
 [[nodiscard]] daemon_reply no_answer(front_door<daemon_reply>::trouble why,

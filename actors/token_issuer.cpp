@@ -1,6 +1,8 @@
 #include "actors/token_issuer.hpp"
 
+#include "actors/batches.hpp"
 #include "actors/token_secret.hpp"
+#include "events/reclaim_rules.hpp"
 #include "events/streams.hpp"
 #include "pki/digest.hpp"
 #include "pki/hardware_text.hpp"
@@ -50,8 +52,9 @@ class issuing : public std::enable_shared_from_this<issuing> {
     streams_->pool(
         order_.pool,
         then([](issuing& me, const shared_state<events::pool::state>& pool) {
+          me.ground_ = {pin(events::stream_of(me.order_.pool), pool->version)};
           if (auto good = me.check(*pool); !good)
-            return me.give_up(good.error());
+            return me.refuse(good.error());
           me.look_at_site(pool);
         }));
   }
@@ -68,23 +71,72 @@ class issuing : public std::enable_shared_from_this<issuing> {
   }
 
   void look_at_site(const shared_state<events::pool::state>& pool) {
-    streams_->site(
-        pool->pool->site,
-        then(
-            [pool](issuing& me, const shared_state<events::site::state>& site) {
-              if (!site->site || site->deleted_at)
-                return me.give_up(
-                    fail(errc::invalid_state, "The pool's site is deleted"));
-              if (!is_visible_to(*site->site, me.order_.tenant))
-                return me.give_up(
-                    fail(errc::invalid_state,
-                         "The pool's site no longer serves this tenant"));
-              me.ground_ = {
-                  {events::stream_of(pool->pool->id), {}, pool->version, {}},
-                  {events::stream_of(pool->pool->site), {}, site->version, {}}};
-              me.token_.site = pool->pool->site;
-              me.reference_.empty() ? me.put_secret() : me.append();
-            }));
+    streams_->site(pool->pool->site,
+                   then([pool](issuing& me,
+                               const shared_state<events::site::state>& site) {
+                     me.ground_.push_back(pin(
+                         events::stream_of(pool->pool->site), site->version));
+                     if (auto good = me.check(*site); !good)
+                       return me.refuse(good.error());
+                     me.token_.site = pool->pool->site;
+                     me.look_at_node();
+                   }));
+  }
+
+  result<void> check(const events::site::state& s) const {
+    if (!s.site || s.deleted_at)
+      return fail(errc::invalid_state, "The pool's site is deleted");
+    if (!is_visible_to(*s.site, order_.tenant))
+      return fail(errc::invalid_state,
+                  "The pool's site no longer serves this tenant");
+    return ok();
+  }
+
+  void look_at_node() {
+    if (!token_.node)
+      return make();
+    streams_->node(
+        *token_.node,
+        then([](issuing& me, const shared_state<events::node::state>& node) {
+          me.ground_.push_back(
+              pin(events::stream_of(*me.token_.node), node->version));
+          if (auto good = me.check(*node); !good)
+            return me.refuse(good.error());
+          me.make();
+        }));
+  }
+
+  // One that is not there yet is what the machine becomes. Any other must be
+  // one that the machine may take back by this token, or nobody ever could.
+  result<void> check(const events::node::state& s) const {
+    using events::reclaim_fault;
+    if (!s.node)
+      return ok();
+    const auto fault = reclaim_fault_of(*s.node, events::grant_of(token_));
+    if (fault == reclaim_fault::tenant)
+      return fail(errc::not_found, "No such node", "/node");
+    if (s.current == events::node::status::retired)
+      return fail(errc::invalid_state, "The node is retired", "/node");
+    if (fault)
+      return fail(errc::invalid_state,
+                  "No machine could join with it: " +
+                      std::string{reclaim_fault_text(*fault)},
+                  "/node");
+    return ok();
+  }
+
+  void make() { reference_.empty() ? put_secret() : append(); }
+
+  // Another process may have changed what this rests on.
+  void refuse(const fault& why) {
+    auto b = new_batch();
+    b.writes = ground_;
+    streams_->append(
+        std::move(b),
+        then([why](issuing& me, const events::append_outcome& outcome) {
+          std::holds_alternative<events::appended>(outcome) ? me.give_up(why)
+                                                            : me.decide_again();
+        }));
   }
 
   // On the thread that may block: the sink writes to a disk.
@@ -102,11 +154,16 @@ class issuing : public std::enable_shared_from_this<issuing> {
         }));
   }
 
-  void append() {
+  [[nodiscard]] events::batch new_batch() const {
     events::batch b;
     b.id = pki::mint<batch_id>(streams_->now());
     b.actor = order_.actor;
     b.correlation = order_.correlation;
+    return b;
+  }
+
+  void append() {
+    auto b = new_batch();
     b.writes = ground_;
     b.writes.push_back({events::stream_of(token_.id),
                         order_.tenant.str(),

@@ -46,15 +46,17 @@ struct issued_token {
 /// sink before the token is in the journal, and nowhere else.
 ///
 /// Answers: INVALID_INPUT for a lifetime or MAC that no token may have,
-/// NOT_FOUND for a pool that is not the tenant's, INVALID_STATE where nothing
-/// joins any more; else faults are infrastructure.
+/// NOT_FOUND for a pool or node that is not the tenant's, INVALID_STATE where
+/// nothing joins any more, or for a node that no machine with such a token may
+/// be; else faults are infrastructure.
 class token_issuer {
  public:
   token_issuer(std::shared_ptr<ledger> streams,
                std::shared_ptr<secret_sink> secrets)
       : streams_(std::move(streams)), secrets_(std::move(secrets)) {}
 
-  /// `node`: the node it is for, which the daemon repeats.
+  /// `node`: the node it is for, which the daemon repeats; one of the tenant,
+  /// pool and site, or an id that no node has yet.
   void issue_provisioned(token_order order, std::optional<node_id> node,
                          reply_to<issued_token> done);
   /// Admits the machine with this permanent MAC alone, in any notation.

@@ -66,6 +66,8 @@ struct admission {
   /// What is left of the claims, from whoever has it already; null: made anew
   /// when it is needed.
   const pki::identifiers* identifiers = nullptr;
+  /// What `claims` are without; null: nothing is.
+  const pki::shared_uuids* shared = nullptr;
 };
 
 struct ruling {
@@ -85,6 +87,7 @@ struct admitted_identity {
   pki::certificate_role role = pki::certificate_role::node_tenant;
   bool acceptance = false;        // the pool's checks come before adoption
   bool hardware_changed = false;  // see node::joined
+  std::vector<std::string> changed_identifiers = {};
 };
 /// For an admission that judge() let through (spec: joining#creating-a-token,
 /// hosted). A reclaim never raises the trust or the role that the node has.

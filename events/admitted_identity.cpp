@@ -1,4 +1,6 @@
 #include "events/admission.hpp"
+#include "events/node_inventory.hpp"
+#include "pki/identifier_hash.hpp"
 
 #include <algorithm>
 
@@ -49,11 +51,10 @@ bool shares_a_mac(const pki::identifiers& before, const pki::identifiers& now) {
   });
 }
 
-bool has_other_macs(const wire::claims& before,
-                    const pki::hardware_claims& now) {
-  const auto old = pki::normalise(hardware_of(before));
-  const auto fresh = pki::normalise(now);
-  return !old.macs.empty() && !fresh.macs.empty() && !shares_a_mac(old, fresh);
+bool has_other_macs(const pki::identifiers& before,
+                    const pki::identifiers& now) {
+  return !before.macs.empty() && !now.macs.empty() &&
+         !shares_a_mac(before, now);
 }
 
 // Known by its EK alone.
@@ -76,8 +77,16 @@ admitted_identity identity_of(const admission& a) {
   out.trust = std::max(out.trust, node.node_trust);
   if (node.cert.role == certificate_role::node_tenant)
     out.role = certificate_role::node_tenant;
+  // Both without what is shared, else it would always be another one.
+  static const pki::shared_uuids nothing;
+  const auto& shared = a.shared ? *a.shared : nothing;
+  const auto before =
+      pki::normalise(pki::without_shared(hardware_of(node.claims), shared));
+  const auto now = pki::normalise(a.claims);
   out.hardware_changed =
-      has_other_macs(node.claims, a.claims) || has_other_key(node, a.key);
+      has_other_macs(before, now) || has_other_key(node, a.key);
+  out.changed_identifiers = pki::changed_kinds(
+      node::known_identifiers(*a.known, shared), pki::hashes_of(now));
   return out;
 }
 

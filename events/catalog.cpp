@@ -60,6 +60,7 @@ constexpr fields joined_fields[] = {"nodeId",
                                     "hardwareKey",
                                     "ekHash",
                                     "hardwareChanged",
+                                    "changedIdentifiers",
                                     "certificateSerial",
                                     "nodeKey",
                                     "identityGeneration",
@@ -89,7 +90,8 @@ constexpr fields certificate_expiring_fields[] = {
     "notAfter", "connected",         "warnedAt"};
 constexpr fields inventory_recorded_fields[] = {
     "nodeId",          "hardwareKey",   "hardwareKeyTrusted",
-    "hardwareChanged", "hardwareTaken", "recordedAt"};
+    "hardwareChanged", "hardwareTaken", "changedIdentifiers",
+    "recordedAt"};
 constexpr fields command_enqueued_fields[] = {"commandId", "nodeId", "kind",
                                               "enqueuedAt", "expiresAt"};
 constexpr fields command_completed_fields[] = {"commandId", "nodeId",
@@ -134,6 +136,7 @@ constexpr std::array types = {
     event_type{name::join_request_rejected, 1, "join_request", true,
                request_rejected_fields},
     event_type{name::join_request_consumed, 1, "join_request", false, {}},
+    event_type{name::join_request_superseded, 1, "join_request", false, {}},
     event_type{name::node_joined, 1, "node", true, joined_fields},
     event_type{name::certificate_renewed, 1, "node", true, renewed_fields},
     event_type{name::node_adopted, 1, "node", true, adopted_fields},

@@ -43,6 +43,8 @@ inline constexpr std::string_view join_request_rejected =
     "security.join-request.rejected";
 inline constexpr std::string_view join_request_consumed =
     "security.join-request.consumed";
+inline constexpr std::string_view join_request_superseded =
+    "security.join-request.superseded";
 inline constexpr std::string_view node_joined = "node.joined";
 inline constexpr std::string_view certificate_renewed =
     "node.certificate-renewed";

@@ -55,6 +55,17 @@ void apply(state& s, const consumed& c) {
   s.node = c.node;
 }
 
+void apply(state& s, const superseded& c) {
+  if (!s.request ||
+      (s.stored != status::pending && s.stored != status::approved))
+    return;
+  s.request->expires_at = c.at;
+  // For good: a process whose clock is behind must not use it any more.
+  s.stored = status::expired;
+  s.superseded_at = c.at;
+  s.node = c.node;
+}
+
 // What else a retry says is not what was looked at, nor does it win time
 // (CASES decision 128).
 bool is_unchanged(const sighting& now, const sighting& before) {
@@ -238,6 +249,24 @@ events_or_fault decide(const state& s, const consume& c) {
                 "The approval is for another certificate request");
   return std::vector<event>{
       consumed{held.id, held.site, c.node, held.subject, c.csr_sha256, c.now}};
+}
+
+attempt_id attempt_of(const state& s) {
+  return {s.request->seen.csr_sha256, s.refreshed_at};
+}
+
+events_or_fault decide(const state& s, const supersede& c) {
+  if (!s.request)
+    return no_such_request();
+  const auto& held = *s.request;
+  const auto how = status_at(s, c.now);
+  if ((how != status::pending && how != status::approved) ||
+      attempt_of(s) != c.before)
+    return std::vector<event>{};
+  const bool approved = how == status::approved;
+  return std::vector<event>{superseded{
+      held.id, held.site, held.subject, held.seen.csr_sha256, approved,
+      approved ? std::nullopt : held.place, c.node, c.now}};
 }
 
 }  // namespace bc::events::join_request

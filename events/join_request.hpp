@@ -148,7 +148,22 @@ struct consumed {
   time_point at;
   bool operator==(const consumed&) const = default;
 };
-using event = std::variant<opened, refreshed, approved, rejected, consumed>;
+/// `security.join-request.superseded` (internal): its machine became a node by
+/// another way, so nobody is to decide on it any more. It ends as by its
+/// expiry.
+struct superseded {
+  join_request_id id;
+  site_id site;
+  std::string subject;
+  std::string csr_sha256;             // hex
+  bool was_approved = false;          // else it waited
+  std::optional<std::int64_t> place;  // that it took
+  std::optional<node_id> node;        // none: not for all to know who see it
+  time_point at;
+  bool operator==(const superseded&) const = default;
+};
+using event =
+    std::variant<opened, refreshed, approved, rejected, consumed, superseded>;
 
 enum class status { pending, approved, rejected, expired, consumed };
 [[nodiscard]] std::string_view status_text(status s) noexcept;
@@ -168,16 +183,19 @@ struct state {
   /// As it was opened, with what its newest attempt, or decision, changed:
   /// the sighting, the pool and both times. Its age is that of the CSR.
   std::optional<opened> request;
-  status stored = status::pending;  // never `expired`
+  /// `expired` once it was superseded, for good; what runs out by itself stays
+  /// what it was.
+  status stored = status::pending;
   std::optional<time_point> refreshed_at;
   bool claims_changed = false;  // it is not what it was opened as
   std::optional<decision> decided;
   std::optional<time_point> consumed_at;
-  std::optional<node_id> node;  // that joined
+  std::optional<time_point> superseded_at;
+  std::optional<node_id> node;  // that joined, by it or by another way
 };
 
 /// A decided request stays so, whatever comes, but for what may follow: an
-/// approval may be withdrawn, or consumed.
+/// approval may be withdrawn, consumed, or superseded.
 [[nodiscard]] state evolve(state s, const event& e);
 
 /// `pending` and `approved` end at the very second of expires_at. The state
@@ -199,7 +217,8 @@ struct state {
 
 /// Moves of `opened` and `refreshed`: take the pending claim and the place, to
 /// the request's expiry; of `approved` and `rejected`: release both, take the
-/// decided claim; of `consumed`: release that.
+/// decided claim; of `consumed`: release that; of `superseded`: release what it
+/// held.
 [[nodiscard]] moves moves_of(const event& e);
 [[nodiscard]] event_write encode(const event& e);
 [[nodiscard]] result<event> decode(const envelope& e);
@@ -275,5 +294,26 @@ struct consume {
 };
 [[nodiscard]] result<std::vector<event>> decide(const state& s,
                                                 const consume& c);
+
+/// Which attempt of its machine a request stands for.
+struct attempt_id {
+  std::string csr_sha256;  // hex
+  std::optional<time_point> refreshed_at;
+  bool operator==(const attempt_id&) const = default;
+};
+/// The state must hold a request.
+[[nodiscard]] attempt_id attempt_of(const state& s);
+
+/// The machine became a node after this attempt: ends what waits, or is
+/// approved, for it. No events once the request is over, or when the machine
+/// came again since: then it asks for something else. By the attempt and not by
+/// times, which several processes' clocks gave.
+struct supersede {
+  std::optional<node_id> node;
+  attempt_id before;
+  time_point now;
+};
+[[nodiscard]] result<std::vector<event>> decide(const state& s,
+                                                const supersede& c);
 
 }  // namespace bc::events::join_request

@@ -56,6 +56,18 @@ moves effect(const consumed& c) {
   return m;
 }
 
+moves effect(const superseded& s) {
+  moves m;
+  if (s.was_approved) {
+    release(m, decided_claim(s.site, s.subject, s.csr_sha256));
+    return m;
+  }
+  release(m, pending_claim(s.site, s.subject));
+  if (s.place)
+    release(m, place_claim(s.site, *s.place));
+  return m;
+}
+
 void put(json::writer& out, const tpm_identity& t) {
   out.key("tpm").begin_object();
   out.field("ekHash", t.ek_hash).field("ekCert", ek_text(t.certificate));
@@ -176,6 +188,23 @@ event_write write(const consumed& c) {
       [&](json::writer& out) { out.field("subject", c.subject); });
   return written(name::join_request_consumed, std::move(data),
                  std::move(internal), effect(c));
+}
+
+event_write write(const superseded& s) {
+  auto data = codec::object([&](json::writer& out) {
+    out.field("requestId", s.id.str())
+        .field("siteId", s.site.str())
+        .field("nodeId", text_of(s.node))
+        .field("csrSha256", s.csr_sha256)
+        .field("supersededAt", to_rfc3339(s.at));
+  });
+  auto internal = codec::object([&](json::writer& out) {
+    out.field("subject", s.subject)
+        .field("wasApproved", s.was_approved)
+        .field("place", s.place);
+  });
+  return written(name::join_request_superseded, std::move(data),
+                 std::move(internal), effect(s));
 }
 
 result<claims> read_claims(const json::reader& internal) {
@@ -330,6 +359,30 @@ result<event> read_consumed(const json::reader& data,
   return event{consumed{id, site, node, subject, csr, at}};
 }
 
+result<event> read_superseded(const json::reader& data,
+                              const json::reader& internal) {
+  superseded s;
+  BC_TRY(id, codec::id_of<join_request_id>(data, "requestId"));
+  s.id = std::move(id);
+  BC_TRY(site, codec::id_of<site_id>(data, "siteId"));
+  s.site = std::move(site);
+  if (data.has("nodeId")) {
+    BC_TRY(node, codec::id_of<node_id>(data, "nodeId"));
+    s.node = std::move(node);
+  }
+  BC_TRY(csr, data.text("csrSha256"));
+  s.csr_sha256 = std::move(csr);
+  BC_TRY(at, codec::time_of(data, "supersededAt"));
+  s.at = at;
+  BC_TRY(subject, internal.text("subject"));
+  s.subject = std::move(subject);
+  BC_TRY(was_approved, internal.boolean("wasApproved"));
+  s.was_approved = was_approved;
+  BC_TRY(place, internal.optional_integer("place"));
+  s.place = place;
+  return event{std::move(s)};
+}
+
 }  // namespace
 
 std::string text_of(const claims& c) {
@@ -375,6 +428,8 @@ result<event> decode(const envelope& e) {
     return codec::read_event(e, read_rejected);
   if (codec::is(e, name::join_request_consumed))
     return codec::read_event(e, read_consumed);
+  if (codec::is(e, name::join_request_superseded))
+    return codec::read_event(e, read_superseded);
   return codec::unknown_event(e);
 }
 

@@ -55,6 +55,8 @@ void apply(state& s, const joined& j) {
   s.acceptance_started_at.reset();
   s.failed_acceptance.reset();
   s.hardware_changed_at.reset();
+  s.changed_identifiers.clear();
+  s.identifiers.clear();
   s.hardware_taken_at.reset();
   if (s.current != status::cordoned)
     s.current = status::adopting;

@@ -56,6 +56,9 @@ struct joined {
   /// those it named before (ATTESTATION 9b), or by the same EK on hardware of
   /// another key (2.6).
   bool hardware_changed = false;
+  /// Of a reclaim: which kinds of identifier are others than it named before
+  /// (pki::changed_kinds).
+  std::vector<std::string> changed_identifiers = {};
   std::string node_key = "unattested";  // or "tpm"
   std::string token;                    // token id, or empty
   /// An event of before trust was kept promises nothing of the platform's.
@@ -195,10 +198,14 @@ struct state {
   /// By another machine, it seems; in the clone window of the newest session.
   std::vector<time_point> takeovers;
   std::optional<time_point> acceptance_started_at;     // since the newest join
+  std::uint64_t acceptance_started_version = 0;        // of that event
   std::optional<acceptance_failed> failed_acceptance;  // while it stands
   std::string told_of_expiry;  // serial of the certificate, or empty
   // What its inventory said of another key than its own, while it says so.
   std::optional<time_point> hardware_changed_at;
+  std::vector<std::string> changed_identifiers;  // kinds, while it is so
+  /// Of the inventory that its key came of; empty: of none.
+  std::vector<pki::identifier_hash> identifiers;
   std::optional<time_point> hardware_taken_at;
 };
 

@@ -27,6 +27,11 @@ namespace bc::events::node::detail {
 [[nodiscard]] moves effect(const inventory_recorded& i);
 [[nodiscard]] result<event> read_inventory(const json::reader& data,
                                            const json::reader& internal);
+/// As `identifiers`, where there are any.
+void put_identifiers(json::writer& out,
+                     const std::vector<pki::identifier_hash>& all);
+[[nodiscard]] result<std::vector<pki::identifier_hash>> read_identifiers(
+    const json::reader& in);
 /// nullopt for a type that is not of sessions, acceptance and warnings.
 [[nodiscard]] std::optional<result<event>> decode_of_session(const envelope& e);
 

@@ -1,5 +1,7 @@
 #include "events/node_inventory.hpp"
 
+#include "events/admission.hpp"
+
 namespace bc::events::node {
 
 namespace {
@@ -16,10 +18,14 @@ inventory_recorded as_known(const state& s, time_point now) {
 
 inventory_recorded judged(const state& s, const record_inventory& c) {
   auto out = as_known(s, c.now);
+  out.identifiers = c.identifiers;
   if (out.hardware_key_trusted) {
     // An untrusted one says too little to doubt a trusted one by.
     out.hardware_changed = c.trusted ? c.hardware_key != out.hardware_key
                                      : s.hardware_changed_at.has_value();
+    if (out.hardware_changed)
+      out.changed_identifiers =
+          c.trusted ? c.changed_identifiers : s.changed_identifiers;
     return out;
   }
   if (c.trusted && c.taken) {
@@ -37,6 +43,7 @@ bool changes_nothing(const state& s, const inventory_recorded& i) {
   return i.hardware_key == s.node->hardware_key &&
          i.hardware_key_trusted == s.node->hardware_key_trusted &&
          i.hardware_changed == s.hardware_changed_at.has_value() &&
+         i.changed_identifiers == s.changed_identifiers &&
          i.hardware_taken == s.hardware_taken_at.has_value();
 }
 
@@ -60,6 +67,14 @@ result<std::vector<event>> decide(const state& s, const record_inventory& c) {
   return std::vector<event>{std::move(out)};
 }
 
+std::vector<pki::identifier_hash> known_identifiers(
+    const state& s, const pki::shared_uuids& shared) {
+  if (!s.identifiers.empty())
+    return s.identifiers;
+  return pki::hashes_of(
+      pki::normalise(pki::without_shared(hardware_of(s.node->claims), shared)));
+}
+
 namespace detail {
 
 void apply(state& s, const inventory_recorded& i) {
@@ -67,6 +82,9 @@ void apply(state& s, const inventory_recorded& i) {
     return;
   s.node->hardware_key = i.hardware_key;
   s.node->hardware_key_trusted = i.hardware_key_trusted;
+  s.changed_identifiers = i.changed_identifiers;
+  if (!i.hardware_changed && !i.hardware_taken)
+    s.identifiers = i.identifiers;
   follow(s.hardware_changed_at, i.hardware_changed, i.at);
   follow(s.hardware_taken_at, i.hardware_taken, i.at);
 }

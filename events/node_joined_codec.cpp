@@ -45,6 +45,8 @@ result<void> read_machine(joined& j, const json::reader& data,
   j.hardware_key_trusted = trusted;
   BC_TRY(changed, data.boolean_or("hardwareChanged", false));
   j.hardware_changed = changed;
+  BC_TRY(kinds, data.texts_or_none("changedIdentifiers"));
+  j.changed_identifiers = std::move(kinds);
   BC_TRY(node_key, data.text("nodeKey"));
   j.node_key = std::move(node_key);
   BC_TRY(ek, data.optional_text("ekHash"));
@@ -105,8 +107,10 @@ event_write write(const joined& j) {
         .field("hardwareKeyTrusted", j.hardware_key_trusted);
     codec::put_unless_empty(out, "hardwareKey", j.hardware_key);
     codec::put_unless_empty(out, "ekHash", j.ek_hash);
-    out.field("hardwareChanged", j.hardware_changed)
-        .field("certificateSerial", j.cert.serial)
+    out.field("hardwareChanged", j.hardware_changed);
+    if (!j.changed_identifiers.empty())
+      out.field("changedIdentifiers", j.changed_identifiers);
+    out.field("certificateSerial", j.cert.serial)
         .field("nodeKey", j.node_key)
         .field("identityGeneration", j.cert.generation)
         .field("role", pki::role_text(j.cert.role))

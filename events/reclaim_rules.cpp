@@ -38,8 +38,10 @@ bool is_allowed(const node::joined& node, const grant& g) {
   return false;
 }
 
-std::optional<reclaim_fault> fault_of(const node::joined& node,
-                                      const grant& g) {
+}  // namespace
+
+std::optional<reclaim_fault> reclaim_fault_of(const node::joined& node,
+                                              const grant& g) {
   if (node.tenant != g.tenant)
     return reclaim_fault::tenant;
   if (!node.ek_hash.empty() && node.ek_hash != g.ek_hash)
@@ -54,8 +56,6 @@ std::optional<reclaim_fault> fault_of(const node::joined& node,
     return reclaim_fault::role;
   return std::nullopt;
 }
-
-}  // namespace
 
 std::string_view reclaim_fault_text(reclaim_fault f) noexcept {
   switch (f) {
@@ -84,13 +84,14 @@ std::optional<reclaim_fault> reclaim_fault_of(const admission& a) {
   // The TPM is one node's and the hardware another's: whose machine it is,
   // nobody can tell.
   if (a.other)
-    return fault_of(*a.other->node, g).value_or(reclaim_fault::not_allowed);
+    return reclaim_fault_of(*a.other->node, g)
+        .value_or(reclaim_fault::not_allowed);
   if (!a.known)
     // The node the grant is for is some other machine's.
     return a.named && a.named->node ? std::optional{reclaim_fault::named}
                                     : std::nullopt;
   const auto& node = *a.known->node;
-  if (auto fault = fault_of(node, g))
+  if (auto fault = reclaim_fault_of(node, g))
     return fault;
   if (g.node && *g.node != node.id)
     return reclaim_fault::named;

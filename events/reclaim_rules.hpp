@@ -23,6 +23,11 @@ enum class reclaim_fault {
 };
 [[nodiscard]] std::string_view reclaim_fault_text(reclaim_fault f) noexcept;
 
+/// What keeps a machine with this grant from being this node, whatever else
+/// happens to it: everything but `named` and `too_often`.
+[[nodiscard]] std::optional<reclaim_fault> reclaim_fault_of(
+    const node::joined& node, const grant& g);
+
 /// nullopt: the machine takes its node back, or nobody knows it. Hardware of a
 /// node that is bound to an endorsement key is taken back by that key alone,
 /// whatever a token allows (ATTESTATION 9a).

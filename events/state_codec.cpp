@@ -3,6 +3,7 @@
 #include "base/encoding.hpp"
 #include "events/codec.hpp"
 #include "events/event_names.hpp"
+#include "events/node_codec.hpp"
 
 #include <variant>
 
@@ -152,6 +153,7 @@ std::string encode_state(const state& s) {
     if (s.decided)
       put(out, *s.decided);
     put_time(out, "consumedAtMs", s.consumed_at);
+    put_time(out, "supersededAtMs", s.superseded_at);
     out.field("node", text_of(s.node));
   });
 }
@@ -178,6 +180,8 @@ result<state> decode_state(std::string_view text) {
   s.decided = std::move(decided);
   BC_TRY(consumed_at, time_or_none(in, "consumedAtMs"));
   s.consumed_at = consumed_at;
+  BC_TRY(superseded_at, time_or_none(in, "supersededAtMs"));
+  s.superseded_at = superseded_at;
   if (in.has("node")) {
     BC_TRY(node, codec::id_of<node_id>(in, "node"));
     s.node = std::move(node);
@@ -305,10 +309,14 @@ void put_sessions(json::writer& out, const state& s) {
   put_event_or_none(out, "sessionOver", s.session_over);
   put_times(out, "takeoversMs", s.takeovers);
   put_time(out, "acceptanceStartedAtMs", s.acceptance_started_at);
+  out.field("acceptanceStartedVersion", s.acceptance_started_version);
   put_event_or_none(out, "failedAcceptance", s.failed_acceptance);
   codec::put_unless_empty(out, "toldOfExpiry", s.told_of_expiry);
   put_time(out, "hardwareChangedAtMs", s.hardware_changed_at);
   put_time(out, "hardwareTakenAtMs", s.hardware_taken_at);
+  if (!s.changed_identifiers.empty())
+    out.field("changedIdentifiers", s.changed_identifiers);
+  detail::put_identifiers(out, s.identifiers);
 }
 
 result<void> read_sessions(state& s, const json::reader& in) {
@@ -322,6 +330,8 @@ result<void> read_sessions(state& s, const json::reader& in) {
   s.takeovers = std::move(takeovers);
   BC_TRY(started, time_or_none(in, "acceptanceStartedAtMs"));
   s.acceptance_started_at = started;
+  BC_TRY(version, in.integer("acceptanceStartedVersion"));
+  s.acceptance_started_version = static_cast<std::uint64_t>(version);
   BC_TRY(failed, event_or_none<acceptance_failed>(
                      in, "failedAcceptance", name::node_acceptance_failed));
   s.failed_acceptance = std::move(failed);
@@ -331,6 +341,10 @@ result<void> read_sessions(state& s, const json::reader& in) {
   s.hardware_changed_at = changed;
   BC_TRY(taken, time_or_none(in, "hardwareTakenAtMs"));
   s.hardware_taken_at = taken;
+  BC_TRY(kinds, in.texts_or_none("changedIdentifiers"));
+  s.changed_identifiers = std::move(kinds);
+  BC_TRY(all, detail::read_identifiers(in));
+  s.identifiers = std::move(all);
   return ok();
 }
 

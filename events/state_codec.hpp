@@ -21,7 +21,7 @@ inline constexpr int fold_version = 2;
 }  // namespace join_token
 
 namespace join_request {
-inline constexpr int fold_version = 1;
+inline constexpr int fold_version = 2;
 [[nodiscard]] std::string encode_state(const state& s);
 [[nodiscard]] result<state> decode_state(std::string_view json);
 }  // namespace join_request
@@ -33,7 +33,7 @@ inline constexpr int fold_version = 1;
 }  // namespace boot_lease
 
 namespace node {
-inline constexpr int fold_version = 5;
+inline constexpr int fold_version = 6;
 [[nodiscard]] std::string encode_state(const state& s);
 [[nodiscard]] result<state> decode_state(std::string_view json);
 }  // namespace node

@@ -106,6 +106,7 @@ std::string view(const state& s, bool with_internal) {
       put_time(out, "decidedAt", s.decided->at);
     }
     put_time(out, "consumedAt", s.consumed_at);
+    put_time(out, "supersededAt", s.superseded_at);
     out.field("nodeId", text_of(s.node));
   });
 }
@@ -165,6 +166,8 @@ std::string view(const state& s, bool with_internal) {
     put_session(out, s);
     put_time(out, "cloneSuspectedAt", s.clone_suspected_at);
     put_time(out, "hardwareChangedAt", s.hardware_changed_at);
+    if (!s.changed_identifiers.empty())
+      out.field("changedIdentifiers", s.changed_identifiers);
     put_time(out, "hardwareTakenAt", s.hardware_taken_at);
     put_time(out, "retiredAt", s.retired_at);
     out.key("certificates").begin_array();

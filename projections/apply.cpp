@@ -164,6 +164,7 @@ class rows_of_event {
     BC_TRYV(add_certificate(j.id, j.cert));
     if (node::goes_on(j))
       return go_on(j);
+    BC_TRYV(mark_joined(db_, sql_, j));
     BC_TRY(s, db_.prepare(sql_.put_node));
     return s.bind(1, j.id.str())
         .bind(2, j.tenant.str())
@@ -184,6 +185,7 @@ class rows_of_event {
         .bind(17, to_millis(node::warn_from(j.cert)))
         .bind(18, j.token.empty() ? std::nullopt : std::optional{j.token})
         .bind(19, to_millis(j.cert.not_after))
+        .bind(20, j.ek_hash.empty() ? std::nullopt : std::optional{j.ek_hash})
         .run();
   }
 
@@ -213,6 +215,7 @@ class rows_of_event {
   }
 
   result<void> operator()(const node::retired& r) {
+    BC_TRYV(unmark_joined(db_, sql_, r));
     BC_TRY(s, db_.prepare(sql_.retire_node));
     return one_row(s.bind(1, node::status_text(node::status::retired))
                        .bind(2, to_millis(r.at))
@@ -272,12 +275,16 @@ class rows_of_event {
 
   result<void> operator()(const node::inventory_recorded& i) {
     BC_TRY(s, db_.prepare(sql_.record_inventory));
-    return one_row(s.bind(1, i.hardware_key)
-                       .bind(2, flag(i.hardware_key_trusted))
-                       .bind(3, flag(i.hardware_changed))
-                       .bind(4, flag(i.hardware_taken))
-                       .bind(5, to_millis(i.at))
-                       .bind(6, i.id.str()));
+    return one_row(
+        s.bind(1, i.hardware_key)
+            .bind(2, flag(i.hardware_key_trusted))
+            .bind(3, flag(i.hardware_changed))
+            .bind(4, flag(i.hardware_taken))
+            .bind(5, to_millis(i.at))
+            .bind(6, i.id.str())
+            .bind(7, i.changed_identifiers.empty()
+                         ? std::nullopt
+                         : std::optional{text_of(i.changed_identifiers)}));
   }
 
   result<void> operator()(const events::command::event& e) {

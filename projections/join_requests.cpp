@@ -1,5 +1,6 @@
 #include "projections/join_requests.hpp"
 
+#include "events/same_machine.hpp"
 #include "projections/one_row.hpp"
 
 #include <cstdint>
@@ -18,6 +19,7 @@ using events::join_request::opened;
 using events::join_request::refreshed;
 using events::join_request::rejected;
 using events::join_request::sighting;
+using events::join_request::superseded;
 
 std::int64_t flag(bool on) {
   return on ? 1 : 0;
@@ -83,6 +85,13 @@ class row_of_event {
         s.bind(1, c.id.str()).bind(2, to_millis(c.at)).bind(3, c.node.str()));
   }
 
+  result<void> operator()(const superseded& c) {
+    BC_TRY(s, db_.prepare(sql_.supersede_request));
+    return one_row(s.bind(1, c.id.str())
+                       .bind(2, to_millis(c.at))
+                       .bind(3, text_of(c.node)));
+  }
+
  private:
   // Thirteen values, from this place on.
   static void bind_seen(sql::statement& s, int at, const sighting& seen) {
@@ -113,7 +122,51 @@ class row_of_event {
   const events::envelope& event_;
 };
 
+// Four values.
+sql::statement& bind_joined(sql::statement& s, const events::node::joined& j,
+                            const std::string& by) {
+  return s.bind(1, j.id.str())
+      .bind(2, j.site.str())
+      .bind(3, by)
+      .bind(4, flag(j.cert.role == pki::certificate_role::ramdisk));
+}
+
+result<void> mark(sql::connection& db, const std::string& statement,
+                  const events::node::joined& j, const std::string& by) {
+  BC_TRY(s, db.prepare(statement));
+  return bind_joined(s, j, by).run();
+}
+
+result<void> mark_by_mac(sql::connection& db, const statements& sql,
+                         const events::node::joined& j,
+                         const std::string& mac) {
+  BC_TRY(s, db.prepare(sql.join_by_mac));
+  return bind_joined(s, j, mac)
+      .bind(5, text_of(j.pool))
+      .bind(6, j.tenant.str())
+      .run();
+}
+
 }  // namespace
+
+result<void> mark_joined(sql::connection& db, const statements& sql,
+                         const events::node::joined& j) {
+  if (!j.ek_hash.empty()) {
+    BC_TRYV(mark(db, sql.join_by_ek, j, j.ek_hash));
+  }
+  if (j.hardware_key_trusted)
+    return mark(db, sql.join_by_hardware, j, j.hardware_key);
+  for (const auto& mac : events::macs_of(j)) {
+    BC_TRYV(mark_by_mac(db, sql, j, mac));
+  }
+  return ok();
+}
+
+result<void> unmark_joined(sql::connection& db, const statements& sql,
+                           const events::node::retired& r) {
+  BC_TRY(s, db.prepare(sql.forget_joined));
+  return s.bind(1, r.id.str()).run();
+}
 
 result<void> write_join_request(sql::connection& db, const statements& sql,
                                 const events::envelope& event,

@@ -2,6 +2,7 @@
 
 #include "events/command.hpp"
 #include "events/sqlite.hpp"
+#include "pki/certificate.hpp"
 #include "projections/audit_query.hpp"
 #include "projections/checkpoint.hpp"
 #include "projections/query_texts.hpp"
@@ -10,9 +11,11 @@
 #include "projections/source.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
+#include <tuple>
 
 namespace bc::projections {
 
@@ -37,6 +40,24 @@ page<node_row> merged(page<node_row> live, page<node_row> retired, int limit) {
 // deleted at 0.
 std::int64_t latest_end(bool include_deleted) {
   return include_deleted ? std::numeric_limits<std::int64_t>::max() : 0;
+}
+
+// No certificate lives longer, what it is backdated by included.
+constexpr auto longest_life = pki::max_node_lifetime + pki::backdating;
+
+// Both, each once.
+std::vector<certificate_row> newest_first(
+    std::vector<certificate_row> all,
+    const std::vector<certificate_row>& more) {
+  for (const auto& row : more)
+    if (std::ranges::find(all, row.serial, &certificate_row::serial) ==
+        all.end())
+      all.push_back(row);
+  auto age = [](const certificate_row& c) {
+    return std::tie(c.generation, c.not_before, c.serial);
+  };
+  std::ranges::sort(all, std::greater{}, age);
+  return all;
 }
 
 std::int64_t one_more(int limit) {
@@ -164,21 +185,44 @@ class sql_queries final : public queries {
                        });
   }
 
-  result<std::vector<certificate_row>> list_certificates(
-      std::string_view tenant, std::string_view node) override {
-    using answer = std::vector<certificate_row>;
-    return ask<answer>(query::certificates,
-                       [&](sql::statement& s) -> result<answer> {
-                         s.bind(1, tenant).bind(2, node);
-                         answer out;
-                         for (;;) {
-                           BC_TRY(more, s.step());
-                           if (!more)
-                             return out;
-                           row_reader r{s};
-                           out.push_back(read_certificate(r));
-                         }
-                       });
+  result<certificates_of_node> list_certificates(std::string_view tenant,
+                                                 std::string_view node,
+                                                 time_point now,
+                                                 int most) override {
+    BC_TRY(newest, certificates(query::newest_certificates, tenant, node,
+                                [most](sql::statement& s) {
+                                  s.bind(3, std::int64_t{most});
+                                }));
+    BC_TRY(
+        live,
+        certificates(
+            query::live_certificates, tenant, node, [now](sql::statement& s) {
+              s.bind(3, to_millis(now)).bind(4, to_millis(now - longest_life));
+            }));
+    BC_TRY(total, count(query::certificates_of_node, [&](sql::statement& s) {
+             s.bind(1, tenant).bind(2, node);
+           }));
+    return certificates_of_node{newest_first(std::move(newest), live), total};
+  }
+
+  result<std::vector<joined_request_row>> joined_requests(
+      const joined_request_row& after, time_point now, int limit) override {
+    using answer = std::vector<joined_request_row>;
+    return ask<answer>(
+        query::joined_requests, [&](sql::statement& s) -> result<answer> {
+          s.bind(1, after.node)
+              .bind(2, after.request)
+              .bind(3, to_millis(now))
+              .bind(4, std::int64_t{limit});
+          answer out;
+          for (;;) {
+            BC_TRY(more, s.step());
+            if (!more)
+              return out;
+            row_reader r{s};
+            out.push_back({r.text(), r.text(), r.text(), r.optional_time()});
+          }
+        });
   }
 
   result<page<command_row>> list_commands(std::string_view tenant,
@@ -365,6 +409,26 @@ class sql_queries final : public queries {
   }
 
  private:
+  template <class Bind>
+  result<std::vector<certificate_row>> certificates(std::string_view text,
+                                                    std::string_view tenant,
+                                                    std::string_view node,
+                                                    Bind bind) {
+    using answer = std::vector<certificate_row>;
+    return ask<answer>(text, [&](sql::statement& s) -> result<answer> {
+      s.bind(1, tenant).bind(2, node);
+      bind(s);
+      answer out;
+      for (;;) {
+        BC_TRY(more, s.step());
+        if (!more)
+          return out;
+        row_reader r{s};
+        out.push_back(read_certificate(r));
+      }
+    });
+  }
+
   result<page<join_request_row>> walk_requests(const request_walk& w,
                                                std::string_view after,
                                                int limit) {

@@ -65,7 +65,7 @@ struct join_request_row {
   bool claims_changed = false;
   std::optional<time_point> decided_at = {};
   std::optional<std::string> decided_by = {}, reason = {};
-  std::optional<time_point> consumed_at = {};
+  std::optional<time_point> consumed_at = {}, superseded_at = {};
   std::optional<std::string> node = {};
   bool operator==(const join_request_row&) const = default;
 };
@@ -91,6 +91,11 @@ struct certificate_row {
   std::optional<time_point> revoked_at;
   std::optional<std::string> revoked_for;
 };
+/// What is shown of a node's certificates, the newest first.
+struct certificates_of_node {
+  std::vector<certificate_row> shown;
+  std::uint64_t total = 0;  // how many it ever had
+};
 /// A node's newest session; its end is empty while it lives.
 struct session_row {
   std::string id, gateway, address, version;
@@ -115,6 +120,9 @@ struct node_row {
                             acceptance_failed_at = {};
   std::optional<std::string> failed_checks = {};  // a JSON array of texts
   std::optional<time_point> hardware_changed_at = {}, hardware_taken_at = {};
+  /// A JSON array of kinds (pki::changed_kinds).
+  std::optional<std::string> changed_identifiers = {};
+  std::optional<std::string> ek_hash = {};
 };
 
 /// As events/audit.hpp has it.
@@ -146,6 +154,13 @@ struct revoked_row {
 struct shared_hardware_row {
   std::string node, other;
   std::vector<std::string> macs;  // SHA-256 of each, hex
+};
+
+struct joined_request_row {
+  std::string node, request;
+  /// As it was when its machine joined.
+  std::string csr_sha256;
+  std::optional<time_point> refreshed_at = {};
 };
 
 /// Which nodes of a tenant; an empty text: whatever it is.
@@ -213,12 +228,19 @@ class queries {
   /// requests: one machine, or one that says to be another, in no order.
   [[nodiscard]] virtual result<std::vector<std::string>> shared_macs(
       std::string_view site, time_point now) = 0;
+  /// Requests, of whatever tenant, that wait or are approved at `now` and whose
+  /// machine became a node by another way, by node and request from `after` on,
+  /// of which those two count. Only where to look.
+  [[nodiscard]] virtual result<std::vector<joined_request_row>> joined_requests(
+      const joined_request_row& after, time_point now, int limit) = 0;
   [[nodiscard]] virtual result<page<node_row>> list_nodes(
       const node_filter& which, std::string_view after, int limit) = 0;
   [[nodiscard]] virtual result<std::optional<node_row>> get_node(
       std::string_view tenant, std::string_view node) = 0;
-  [[nodiscard]] virtual result<std::vector<certificate_row>> list_certificates(
-      std::string_view tenant, std::string_view node) = 0;
+  /// The newest, `most` of them, and whichever else live at `now`.
+  [[nodiscard]] virtual result<certificates_of_node> list_certificates(
+      std::string_view tenant, std::string_view node, time_point now,
+      int most) = 0;
   /// The newest first; `after` is a sequence, and so is the cursor.
   [[nodiscard]] virtual result<page<command_row>> list_commands(
       std::string_view tenant, std::string_view node, std::string_view after,

@@ -17,21 +17,22 @@ namespace bc::projections::query {
   " hardware_key, hardware_key_trusted, mac, ip, vouched_by,"           \
   " boot_lease_epoch, workflow, ek_hash, ek_cert, ek_manufacturer,"     \
   " ek_model, created_at, refreshed_at, expires_at, claims_changed,"    \
-  " decided_at, decided_by, reason, consumed_at, node from join_requests"
+  " decided_at, decided_by, reason, consumed_at, superseded_at,"        \
+  " node from join_requests"
 #define BC_CERTIFICATE_COLUMNS                             \
   "c.serial, c.node, c.role, c.spki_sha256, c.generation," \
   " c.not_before, c.not_after, c.revoked_at, c.revoked_for"
-#define BC_NODE_SELECT                                                \
-  "select n.id, n.tenant, n.site, n.pool, n.status, n.attestor,"      \
-  " n.hardware_key, n.hostname, n.node_key, n.role, n.trust,"         \
-  " n.hardware_key_trusted, n.acceptance, n.generation, n.joined_at," \
-  " n.adopted_at, n.cordoned_at, n.cordon_reason, n.retired_at,"      \
-  " n.clone_suspected_at, n.acceptance_started_at,"                   \
-  " n.acceptance_failed_at, n.failed_checks, n.hardware_changed_at,"  \
-  " n.hardware_taken_at, n.session,"                                  \
-  " n.session_gateway, n.session_address, n.session_version,"         \
-  " n.connected_at, n.disconnected_at, "                              \
-  "n.disconnect_reason, " BC_CERTIFICATE_COLUMNS                      \
+#define BC_NODE_SELECT                                                 \
+  "select n.id, n.tenant, n.site, n.pool, n.status, n.attestor,"       \
+  " n.hardware_key, n.hostname, n.node_key, n.role, n.trust,"          \
+  " n.hardware_key_trusted, n.acceptance, n.generation, n.joined_at,"  \
+  " n.adopted_at, n.cordoned_at, n.cordon_reason, n.retired_at,"       \
+  " n.clone_suspected_at, n.acceptance_started_at,"                    \
+  " n.acceptance_failed_at, n.failed_checks, n.hardware_changed_at,"   \
+  " n.hardware_taken_at, n.changed_identifiers, n.ek_hash, n.session," \
+  " n.session_gateway, n.session_address, n.session_version,"          \
+  " n.connected_at, n.disconnected_at, "                               \
+  "n.disconnect_reason, " BC_CERTIFICATE_COLUMNS                       \
   " from nodes n left join node_certs c on c.serial = n.certificate"
 
 #define BC_POOL_SELECT                                                    \
@@ -110,6 +111,13 @@ inline constexpr std::string_view waiting_macs =
     "select mac from join_requests where site = ?1 and place is not null"
     " and place >= 0 and expires_at > ?2 and mac is not null";
 
+// The first condition is the partial index's own, the second makes SQLite go
+// by it.
+inline constexpr std::string_view joined_requests =
+    "select joined_as, id, csr_sha256, refreshed_at from join_requests"
+    " where joined_as is not null and (joined_as, id) > (?1, ?2)"
+    " and expires_at > ?3 order by joined_as, id limit ?4";
+
 // Of nodes that are not retired. An empty text compares with everything.
 inline constexpr std::string_view nodes_of_tenant = BC_NODE_SELECT
     " where n.tenant = ?1 and n.id > ?2 and n.retired_at is null"
@@ -139,10 +147,23 @@ inline constexpr std::string_view nodes_of_token = BC_NODE_SELECT
 inline constexpr std::string_view one_node =
     BC_NODE_SELECT " where n.tenant = ?1 and n.id = ?2";
 
-inline constexpr std::string_view certificates =
+// The newest first.
+inline constexpr std::string_view newest_certificates =
     "select " BC_CERTIFICATE_COLUMNS
     " from nodes n join node_certs c on c.node = n.id"
-    " where n.id = ?2 and n.tenant = ?1 order by c.serial";
+    " where n.id = ?2 and n.tenant = ?1"
+    " order by c.not_before desc, c.serial desc limit ?3";
+
+// None that began before ?4 lives any more.
+inline constexpr std::string_view live_certificates =
+    "select " BC_CERTIFICATE_COLUMNS
+    " from nodes n join node_certs c on c.node = n.id"
+    " where n.id = ?2 and n.tenant = ?1 and c.not_before > ?4"
+    " and c.not_after > ?3 and c.revoked_at is null";
+
+inline constexpr std::string_view certificates_of_node =
+    "select count(*) from nodes n join node_certs c on c.node = n.id"
+    " where n.id = ?2 and n.tenant = ?1";
 
 inline constexpr std::string_view credentials =
     "select id, tenant, principal, grants, created_at, revoked_at"
@@ -231,7 +252,10 @@ inline constexpr std::string_view all[] = {tenants,
                                            nodes_of_site,
                                            nodes_of_status,
                                            one_node,
-                                           certificates,
+                                           newest_certificates,
+                                           live_certificates,
+                                           certificates_of_node,
+                                           joined_requests,
                                            credentials,
                                            untold_shared,
                                            nodes_to_warn,

@@ -91,7 +91,8 @@ class row_reader {
           r.optional_time(), r.time(),
           r.flag(),          r.optional_time(),
           r.optional_text(), r.optional_text(),
-          r.optional_time(), r.optional_text()};
+          r.optional_time(), r.optional_time(),
+          r.optional_text()};
 }
 
 [[nodiscard]] inline certificate_row read_certificate(row_reader& r) {
@@ -129,6 +130,8 @@ class row_reader {
   n.failed_checks = r.optional_text();
   n.hardware_changed_at = r.optional_time();
   n.hardware_taken_at = r.optional_time();
+  n.changed_identifiers = r.optional_text();
+  n.ek_hash = r.optional_text();
   n.session = read_session(r);
   if (!r.is_null())
     n.certificate = read_certificate(r);

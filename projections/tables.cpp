@@ -24,7 +24,9 @@ constexpr std::string_view indexes[] = {
     "node_certs_revoked",      "node_certs_by_revocation",
     "commands_by_end",         "join_requests_by_scope",
     "join_requests_by_state",  "join_requests_by_expiry",
-    "join_requests_by_place",
+    "join_requests_by_place",  "join_requests_by_hardware",
+    "join_requests_by_ek",     "join_requests_by_mac",
+    "join_requests_joined",
 };
 
 // Of the folders schema/sql and schema/postgres, in order.
@@ -34,6 +36,7 @@ constexpr std::string_view migrations[] = {
     "0105_find_shared_hardware.sql", "0106_audit_by_actor.sql",
     "0107_follow_sessions.sql",      "0109_queue_commands.sql",
     "0110_watch_certificates.sql",   "0111_keep_join_requests.sql",
+    "0112_show_bound_nodes.sql",
 };
 
 bool is_word(char c) {
@@ -217,7 +220,7 @@ statements::statements(std::string_view suffix) {
       " vouched_by = ?8, boot_lease_epoch = ?9, workflow = ?10, ek_hash = ?11,"
       " ek_cert = ?12, ek_manufacturer = ?13, ek_model = ?14,"
       " refreshed_at = ?15, expires_at = ?16, claims_changed = 1,"
-      " state = 'pending', open = 1, place = ?17"
+      " state = 'pending', open = 1, place = ?17, joined_as = null"
       " where id = ?1");
   set(approve_request,
       "update join_requests set scope = ?2, pool = ?2, state = 'approved',"
@@ -226,23 +229,44 @@ statements::statements(std::string_view suffix) {
       " reason = ?6 where id = ?1");
   set(reject_request,
       "update join_requests set scope = ?2, pool = ?2, state = 'rejected',"
-      " open = 0, place = null, decided_at = ?3, decided_by = ?4, reason = ?5"
+      " open = 0, place = null, joined_as = null, decided_at = ?3,"
+      " decided_by = ?4, reason = ?5"
       " where id = ?1");
   set(consume_request,
       "update join_requests set state = 'consumed', open = 0,"
-      " consumed_at = ?2, node = ?3 where id = ?1");
+      " joined_as = null, consumed_at = ?2, node = ?3 where id = ?1");
+  set(supersede_request,
+      "update join_requests set state = 'expired', open = 0, place = null,"
+      " expires_at = ?2, superseded_at = ?2, node = ?3, joined_as = null"
+      " where id = ?1");
+  // As events::is_same_machine has it. Those of the node's own site alone: what
+  // the machine asks of another one is a request of its own. ?4: a ramdisk.
+  set(join_by_hardware,
+      "update join_requests set joined_as = ?1 where open = 1 and site = ?2"
+      " and hardware_key = ?3 and hardware_key_trusted = 1"
+      " and (ek_hash is null or ?4 = 0)");
+  set(join_by_ek,
+      "update join_requests set joined_as = ?1 where open = 1 and site = ?2"
+      " and ek_hash = ?3 and ?4 = 0");
+  set(join_by_mac,
+      "update join_requests set joined_as = ?1 where open = 1 and site = ?2"
+      " and mac = ?3 and hardware_key_trusted = 0 and state = 'pending'"
+      " and (ek_hash is null or ?4 = 0)"
+      " and (pool = ?5 or (pool = '' and tenant = ?6))");
+  set(forget_joined,
+      "update join_requests set joined_as = null where joined_as = ?");
   // A few for each event, as of tokens.
   set(lapse_requests,
-      "update join_requests set state = 'expired', open = 0, place = null"
-      " where id in"
+      "update join_requests set state = 'expired', open = 0, place = null,"
+      " joined_as = null where id in"
       " (select id from join_requests where open = 1 and expires_at <= ?"
       " order by expires_at, id limit 16)");
   set(put_node,
       "insert into nodes (id, tenant, site, pool, status, attestor,"
       " hardware_key, hardware_key_trusted, hostname, node_key, role,"
       " generation, joined_at, certificate, trust, acceptance, warn_at, token,"
-      " certificate_ends)"
-      " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+      " certificate_ends, ek_hash)"
+      " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
       " on conflict (id) do update set tenant = excluded.tenant,"
       " site = excluded.site, pool = excluded.pool,"
       " status = case when nodes.status = 'cordoned' then nodes.status"
@@ -256,6 +280,7 @@ statements::statements(std::string_view suffix) {
       " acceptance = excluded.acceptance, acceptance_started_at = null,"
       " acceptance_failed_at = null, failed_checks = null,"
       " hardware_changed_at = null, hardware_taken_at = null,"
+      " changed_identifiers = null, ek_hash = excluded.ek_hash,"
       " warn_at = excluded.warn_at, token = excluded.token,"
       " certificate_ends = excluded.certificate_ends");
   set(rejoin_node,
@@ -298,7 +323,8 @@ statements::statements(std::string_view suffix) {
       " hardware_changed_at = case when ?3 = 0 then null"
       " else coalesce(hardware_changed_at, ?5) end,"
       " hardware_taken_at = case when ?4 = 0 then null"
-      " else coalesce(hardware_taken_at, ?5) end where id = ?6");
+      " else coalesce(hardware_taken_at, ?5) end,"
+      " changed_identifiers = ?7 where id = ?6");
   set(enqueue_command,
       "insert into commands (id, seq, tenant, node, kind, payload,"
       " enqueued_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?)");

@@ -33,7 +33,8 @@ inline constexpr std::array tables = {
           "hardware_key,hardware_key_trusted,mac,ip,vouched_by,"
           "boot_lease_epoch,workflow,ek_hash,ek_cert,ek_manufacturer,"
           "ek_model,place,created_at,refreshed_at,expires_at,claims_changed,"
-          "decided_at,decided_by,reason,consumed_at,node"},
+          "decided_at,decided_by,reason,consumed_at,node,joined_as,"
+          "superseded_at"},
     table{"nodes", "id",
           "id,tenant,site,pool,status,attestor,hardware_key,"
           "hardware_key_trusted,hostname,node_key,role,generation,joined_at,"
@@ -42,7 +43,7 @@ inline constexpr std::array tables = {
           "session_address,session_version,connected_at,disconnected_at,"
           "disconnect_reason,acceptance_started_at,acceptance_failed_at,"
           "failed_checks,warn_at,hardware_changed_at,hardware_taken_at,token,"
-          "certificate_ends"},
+          "certificate_ends,ek_hash,changed_identifiers"},
     table{"commands", "id",
           "id,seq,tenant,node,kind,payload,enqueued_at,expires_at,"
           "completed_at,succeeded,output"},
@@ -105,6 +106,11 @@ struct statements {
   std::string approve_request;
   std::string reject_request;
   std::string consume_request;
+  std::string supersede_request;
+  std::string join_by_hardware;
+  std::string join_by_ek;
+  std::string join_by_mac;
+  std::string forget_joined;
   std::string lapse_requests;
   std::string put_node;
   std::string rejoin_node;

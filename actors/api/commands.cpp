@@ -1,12 +1,17 @@
+#include "actors/api/await_models.hpp"
 #include "actors/api/command_records.hpp"
 #include "actors/api/methods.hpp"
 #include "actors/api/records.hpp"
+#include "actors/batches.hpp"
 #include "events/command_output.hpp"
 #include "events/command_rules.hpp"
 #include "events/streams.hpp"
 #include "pki/digest.hpp"
+#include "projections/queries.hpp"
 
+#include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 
 // commands.enqueue.
@@ -20,6 +25,7 @@ using state = events::command::state;
 constexpr std::int64_t default_lifetime = 3'600;
 constexpr std::size_t max_payload = 16 * 1024;
 constexpr std::string_view no_payload = "{}";
+constexpr int most_waiting = 1'000;
 
 // The id says who asked for what, so a retry finds the command of the first
 // call, and nobody finds another's.
@@ -127,38 +133,79 @@ void enqueue(exchange_ptr x, const enqueued& asked,
                      }));
 }
 
+// Another process may have changed what this rests on.
+void refuse_on(exchange_ptr x, std::vector<events::stream_write> ground,
+               const fault& why) {
+  auto b = x->new_batch();
+  b.writes = std::move(ground);
+  refuse_confirmed(x, std::move(b), why, [x] { commands_enqueue(x); });
+}
+
 void enqueue_acceptance(exchange_ptr x, enqueued asked,
                         std::vector<events::stream_write> ground,
                         const std::optional<pool_id>& pool) {
-  constexpr auto none = "The node's pool has no acceptance checks";
+  const auto none =
+      fail(errc::invalid_state, "The node's pool has no acceptance checks");
+  // A site agent, which never has one.
   if (!pool)
-    return x->refuse(errc::invalid_state, none);
+    return x->refuse(none);
   x->streams->pool(
       *pool,
-      then(x, [x, asked = std::move(asked), ground = std::move(ground)](
+      then(x, [x, none, pool = *pool, asked = std::move(asked),
+               ground = std::move(ground)](
                   const shared_state<events::pool::state>& found) mutable {
+        ground.push_back(pin(events::stream_of(pool), found->version));
         if (!found->pool || found->pool->rules.acceptance_checks.empty())
-          return x->refuse(errc::invalid_state, none);
+          return refuse_on(x, std::move(ground), none);
         asked.payload =
             events::acceptance_payload(found->pool->rules.acceptance_checks);
-        ground.push_back(
-            {events::stream_of(found->pool->id), {}, found->version, {}});
         enqueue(x, asked, std::move(ground));
       }));
 }
 
-void enqueue_for(exchange_ptr x, const enqueued& asked,
+// A bound on what is kept and sent again, and so no exact one: the read models
+// may be a moment behind. Nobody is refused by what they do not show yet.
+void unless_too_many_wait(exchange_ptr x, const node_id& node,
+                          std::function<void()> next, bool current = false) {
+  x->streams->query(
+      [node = node.str(), now = x->streams->now()](
+          projections::queries& q) -> result<std::string> {
+        BC_TRY(waiting, q.pending_commands(node, now, most_waiting));
+        return std::to_string(waiting.size());
+      },
+      then(x, [x, node, current,
+               next = std::move(next)](const std::string& waiting) {
+        if (waiting != std::to_string(most_waiting))
+          return next();
+        if (!current)
+          return x->streams->head(
+              then(x, [x, node, next](const events::head_row& head) {
+                await_models(x, head.position, [x, node, next] {
+                  unless_too_many_wait(x, node, next, true);
+                });
+              }));
+        x->refuse(errc::invalid_state,
+                  waiting + " commands wait for this node already");
+      }));
+}
+
+void enqueue_for(exchange_ptr x, enqueued asked,
                  const events::node::state& node) {
   // What another tenant owns answers as what does not exist.
   if (!node.node || node.node->tenant != x->who.tenant)
     return x->refuse(errc::not_found, "No such node");
-  if (auto takes = events::check_enqueue(node, asked.kind); !takes)
-    return x->refuse(takes.error());
   std::vector<events::stream_write> ground;
-  ground.push_back({events::stream_of(asked.node), {}, node.version, {}});
-  if (asked.kind == events::kind_acceptance)
-    return enqueue_acceptance(x, asked, std::move(ground), node.node->pool);
-  enqueue(x, asked, std::move(ground));
+  ground.push_back(pin(events::stream_of(asked.node), node.version));
+  if (auto takes = events::check_enqueue(node, asked.kind); !takes)
+    return refuse_on(x, std::move(ground), takes.error());
+  asked.node_version = node.version;
+  unless_too_many_wait(
+      x, asked.node,
+      [x, asked, ground = std::move(ground), pool = node.node->pool] {
+        if (asked.kind == events::kind_acceptance)
+          return enqueue_acceptance(x, asked, ground, pool);
+        enqueue(x, asked, ground);
+      });
 }
 
 }  // namespace

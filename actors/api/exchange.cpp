@@ -146,4 +146,16 @@ void confirm(exchange_ptr x, events::batch preconditions,
                   }));
 }
 
+void refuse_confirmed(exchange_ptr x, events::batch preconditions,
+                      const fault& why, std::function<void()> again) {
+  auto* streams = x->streams.get();
+  streams->append(std::move(preconditions),
+                  then(x, [x, why, again = std::move(again)](
+                              const events::append_outcome& outcome) {
+                    if (std::holds_alternative<events::rejected>(outcome))
+                      return x->retry(again);
+                    x->refuse(why);
+                  }));
+}
+
 }  // namespace bc::actors::api

@@ -89,4 +89,9 @@ void confirm(exchange_ptr x, events::batch preconditions,
              std::function<void(std::uint64_t)> held,
              std::function<void()> again);
 
+/// Refuses by what may be undone, once its preconditions held: what this
+/// process knows may be older than what another wrote. Else `again` runs.
+void refuse_confirmed(exchange_ptr x, events::batch preconditions,
+                      const fault& why, std::function<void()> again);
+
 }  // namespace bc::actors::api

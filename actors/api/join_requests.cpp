@@ -2,6 +2,7 @@
 #include "actors/api/methods.hpp"
 #include "actors/api/records.hpp"
 #include "actors/api/request_records.hpp"
+#include "actors/batches.hpp"
 #include "events/join_request.hpp"
 #include "events/streams.hpp"
 
@@ -120,6 +121,19 @@ void settle_request(exchange_ptr x, const command& asked,
   append(x, std::move(b), std::move(answer), std::move(again));
 }
 
+// Another process may have changed what it rests on.
+void refuse_request(exchange_ptr x, const command& asked,
+                    const place_of_call& from, const request_state& found,
+                    const fault& why) {
+  if (!found->request)
+    return x->refuse(why);
+  auto b = new_batch(*x, from);
+  b.writes.push_back(
+      pin(events::stream_of(found->request->id), found->version));
+  refuse_confirmed(x, std::move(b), why,
+                   [x, asked] { decide_on_request(x, asked); });
+}
+
 void decide_on_request(exchange_ptr x, const command& asked) {
   find_place(x, [x, asked](const place_of_call& from) {
     auto text = x->in().text("requestId");
@@ -131,7 +145,7 @@ void decide_on_request(exchange_ptr x, const command& asked) {
         id.value(), then(x, [x, asked, from](const request_state& found) {
           auto decided = asked(*x, from, *found);
           if (!decided)
-            return x->refuse(decided.error());
+            return refuse_request(x, asked, from, found, decided.error());
           settle_request(x, asked, from, found, decided.value());
         }));
   });

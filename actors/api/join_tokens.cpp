@@ -1,5 +1,6 @@
 #include "actors/api/methods.hpp"
 #include "actors/api/token_mint.hpp"
+#include "actors/batches.hpp"
 #include "events/streams.hpp"
 
 #include <optional>
@@ -68,19 +69,33 @@ result<void> check_pool(const exchange& x, const events::pool::state& s) {
   return ok();
 }
 
+result<void> check_site(const exchange& x, const events::site::state& s) {
+  if (s.deleted_at)
+    return fail(errc::invalid_state, "The pool's site is deleted");
+  // No machine could join with it.
+  if (!is_visible_to(*s.site, x.who.tenant))
+    return fail(errc::invalid_state,
+                "The pool's site no longer serves this tenant");
+  return ok();
+}
+
+// Another process may have changed what this rests on.
+void refuse_on(exchange_ptr x, std::vector<events::stream_write> ground,
+               const fault& why) {
+  auto b = x->new_batch();
+  b.writes = std::move(ground);
+  refuse_confirmed(x, std::move(b), why, [x] { join_tokens_create(x); });
+}
+
 void mint_for(exchange_ptr x, asked_token in, const events::pool::state& pool,
               const events::site::state& site) {
-  if (site.deleted_at)
-    return x->refuse(errc::invalid_state, "The pool's site is deleted");
-  // No machine could join with it.
-  if (!is_visible_to(*site.site, x->who.tenant))
-    return x->refuse(errc::invalid_state,
-                     "The pool's site no longer serves this tenant");
+  std::vector<events::stream_write> ground{
+      pin(events::stream_of(pool.pool->id), pool.version),
+      pin(events::stream_of(pool.pool->site), site.version)};
+  if (auto good = check_site(*x, site); !good)
+    return refuse_on(x, std::move(ground), good.error());
   in.token.site = pool.pool->site;
-  mint_token(x, in,
-             {{events::stream_of(pool.pool->id), {}, pool.version, {}},
-              {events::stream_of(pool.pool->site), {}, site.version, {}}},
-             [x] { join_tokens_create(x); });
+  mint_token(x, in, std::move(ground), [x] { join_tokens_create(x); });
 }
 
 }  // namespace
@@ -103,7 +118,9 @@ void join_tokens_create(exchange_ptr x) {
       *in.token.pool,
       then(x, [x, in](const shared_state<events::pool::state>& pool) {
         if (auto good = check_pool(*x, *pool); !good)
-          return x->refuse(good.error());
+          return refuse_on(
+              x, {pin(events::stream_of(*in.token.pool), pool->version)},
+              good.error());
         x->streams->site(
             pool->pool->site,
             then(x,

@@ -138,7 +138,9 @@ simulation simulate(const exchange& x, const simulate_input& in,
                                     in.node,
                                     by.known.get(),
                                     by.named.get(),
-                                    by.other.get()};
+                                    by.other.get(),
+                                    nullptr,
+                                    &x.env->shared_uuids};
   const auto ruling = events::judge(admission);
   for (const auto& rule : ruling.rules)
     out.rules.push_back(events::verdict_of(rule));

@@ -50,13 +50,14 @@ void add_cordoned(std::vector<condition>& to, const node_row& node) {
                       "brings it back")});
 }
 
-std::string failed_text(const node_row& node) {
+// "a, b" of a JSON array of texts.
+std::string list_text(const std::optional<std::string>& json_array) {
   std::string out;
-  auto checks = json::parse(node.failed_checks.value_or("[]"));
-  if (checks && checks.value().IsArray())
-    for (const auto& check : checks.value().GetArray())
-      if (check.IsString())
-        out.append(out.empty() ? "" : ", ").append(check.GetString());
+  auto items = json::parse(json_array.value_or("[]"));
+  if (items && items.value().IsArray())
+    for (const auto& item : items.value().GetArray())
+      if (item.IsString())
+        out.append(out.empty() ? "" : ", ").append(item.GetString());
   return out;
 }
 
@@ -65,11 +66,11 @@ void add_acceptance(std::vector<condition>& to, const node_row& node) {
   if (!node.acceptance || node.status != status_text(status::adopting))
     return;
   if (node.acceptance_failed_at)
-    to.push_back(
-        {"AcceptanceFailed", *node.acceptance_failed_at,
-         "These checks of its pool did not pass: " + failed_text(node) +
-             "; mend the cause, then nodes.adopt takes it into "
-             "service"});
+    to.push_back({"AcceptanceFailed", *node.acceptance_failed_at,
+                  "These checks of its pool did not pass: " +
+                      list_text(node.failed_checks) +
+                      "; mend the cause, then nodes.adopt takes it into "
+                      "service"});
   else if (node.acceptance_started_at)
     to.push_back({"AwaitingAcceptance", *node.acceptance_started_at,
                   "The acceptance checks of its pool are running"});
@@ -109,11 +110,14 @@ void add_cloned(std::vector<condition>& to, const node_row& node) {
 }
 
 void add_of_hardware(std::vector<condition>& to, const node_row& node) {
-  if (node.hardware_changed_at)
+  if (node.hardware_changed_at) {
+    const auto which = list_text(node.changed_identifiers);
     to.push_back({"HardwareChanged", *node.hardware_changed_at,
-                  "Its inventory names other hardware than it joined with; it "
-                  "keeps the key it joined by. If the machine was replaced, "
-                  "delete the node and join the new one"});
+                  "Its inventory names other hardware than it joined with" +
+                      (which.empty() ? "" : " (" + which + ")") +
+                      "; it keeps the key it joined by. If the machine was "
+                      "replaced, delete the node and join the new one"});
+  }
   if (node.hardware_taken_at)
     to.push_back({"HardwareTaken", *node.hardware_taken_at,
                   "Its inventory names hardware that another node holds, so "
@@ -182,6 +186,9 @@ node_row row_of(const events::node::state& s) {
   }
   row.hardware_changed_at = s.hardware_changed_at;
   row.hardware_taken_at = s.hardware_taken_at;
+  if (!s.changed_identifiers.empty())
+    row.changed_identifiers = json_list(s.changed_identifiers);
+  row.ek_hash = unless_empty(j.ek_hash);
   if (!s.certificates.empty())
     row.certificate = row_of(s.certificates.back(), j.id);
   return row;
@@ -251,6 +258,7 @@ void put(json::writer& out, const node_record& node) {
       .field("hostname", unless_empty(row.hostname))
       .field("hardwareKey", unless_empty(row.hardware_key))
       .field("hardwareKeyTrusted", row.hardware_key_trusted)
+      .field("ekHash", row.ek_hash)
       .field("nodeKey", row.node_key)
       .field("identityGeneration", row.generation)
       .field("joinedAt", to_rfc3339(row.joined_at))

@@ -3,8 +3,6 @@
 #include "actors/api/node_records.hpp"
 #include "actors/api/records.hpp"
 
-#include <algorithm>
-#include <tuple>
 #include <utility>
 
 // nodes.list and nodes.get.
@@ -48,24 +46,22 @@ std::string nodes_text(projections::page<projections::node_row> rows,
   return page_text(shown);
 }
 
-// The newest first.
+// A node that renews for years has thousands; an operator wants the last days.
+constexpr int most_certificates = 20;
+
 std::string node_text(const node_record& node,
-                      std::vector<projections::certificate_row> all) {
-  auto age = [](const auto& c) {
-    return std::tie(c.generation, c.not_before, c.serial);
-  };
-  std::sort(all.begin(), all.end(),
-            [&](const auto& a, const auto& b) { return age(b) < age(a); });
+                      const projections::certificates_of_node& all) {
   json::writer out;
   out.begin_object();
   put(out, node);
   out.key("certificates").begin_array();
-  for (const auto& certificate : all) {
+  for (const auto& certificate : all.shown) {
     out.begin_object();
     put(out, certificate);
     out.end_object();
   }
-  return out.end_array().end_object().str();
+  out.end_array().field("certificateCount", all.total);
+  return out.end_object().str();
 }
 
 }  // namespace
@@ -97,8 +93,9 @@ void nodes_get(exchange_ptr x) {
         BC_TRY(node, q.get_node(tenant, id));
         if (!node)
           return std::string{};
-        BC_TRY(certificates, q.list_certificates(tenant, id));
-        return node_text({std::move(*node), now}, std::move(certificates));
+        BC_TRY(certificates,
+               q.list_certificates(tenant, id, now, most_certificates));
+        return node_text({std::move(*node), now}, certificates);
       },
       then(x, [x](std::string text) {
         if (text.empty())

@@ -1,6 +1,7 @@
 #include "actors/api/methods.hpp"
 #include "actors/api/node_records.hpp"
 #include "actors/api/records.hpp"
+#include "actors/batches.hpp"
 #include "events/streams.hpp"
 
 #include <functional>
@@ -33,13 +34,17 @@ std::string answer_text(const exchange& x, const state& s,
   return record_text(node_record{row_of(s), x.streams->now()}, position);
 }
 
+// What was decided stands while the node is as it was read.
+events::batch pinned(const exchange& x, const state& node) {
+  auto b = x.new_batch();
+  b.writes.push_back(pin(events::stream_of(node.node->id), node.version));
+  return b;
+}
+
 void answer_unchanged(exchange_ptr x, const command& asked,
                       const shared_state<state>& node) {
-  auto b = x->new_batch();
-  b.writes.push_back(
-      {events::stream_of(node->node->id), {}, node->version, {}});
   confirm(
-      x, std::move(b),
+      x, pinned(*x, *node),
       [x, node](std::uint64_t position) {
         x->answer(answer_text(*x, *node, position));
       },
@@ -72,18 +77,19 @@ void decide_on_node(exchange_ptr x, const command& asked) {
   auto id = read_node(x->in());
   if (!id)
     return x->refuse(id.error());
-  x->streams->node(id.value(),
-                   then(x, [x, asked](const shared_state<state>& node) {
-                     // What another tenant owns answers as what does not exist.
-                     if (!node->node || node->node->tenant != x->who.tenant)
-                       return x->refuse(errc::not_found, "No such node");
-                     auto decided = asked(*node, x->streams->now());
-                     if (!decided)
-                       return x->refuse(decided.error());
-                     if (decided.value().empty())
-                       return answer_unchanged(x, asked, node);
-                     append_decided(x, asked, node, decided.value());
-                   }));
+  x->streams->node(
+      id.value(), then(x, [x, asked](const shared_state<state>& node) {
+        // What another tenant owns answers as what does not exist.
+        if (!node->node || node->node->tenant != x->who.tenant)
+          return x->refuse(errc::not_found, "No such node");
+        auto decided = asked(*node, x->streams->now());
+        if (!decided)
+          return refuse_confirmed(x, pinned(*x, *node), decided.error(),
+                                  [x, asked] { decide_on_node(x, asked); });
+        if (decided.value().empty())
+          return answer_unchanged(x, asked, node);
+        append_decided(x, asked, node, decided.value());
+      }));
 }
 
 /// The same for a command of the node's stream that takes an operator's words.

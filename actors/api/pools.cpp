@@ -2,6 +2,7 @@
 #include "actors/api/methods.hpp"
 #include "actors/api/records.hpp"
 #include "actors/api/settle.hpp"
+#include "actors/batches.hpp"
 #include "events/streams.hpp"
 #include "pki/digest.hpp"
 
@@ -68,6 +69,14 @@ result<events::pool::update> read_update(const exchange& x) {
   return events::pool::update{name, pool_agent, rules, x.streams->now()};
 }
 
+result<void> check_site(const exchange& x, const events::site::state& s) {
+  if (!s.site || !is_visible_to(*s.site, x.who.tenant))
+    return fail(errc::not_found, "No such site");
+  if (s.deleted_at)
+    return fail(errc::invalid_state, "The site is deleted");
+  return ok();
+}
+
 // The caller's own pool, archived or not; else NOT_FOUND.
 template <class Next>
 void find_pool(exchange_ptr x, Next next) {
@@ -105,13 +114,11 @@ void pools_create(exchange_ptr x) {
   x->streams->site(
       made.site,
       then(x, [x, made](const shared_state<events::site::state>& found) {
-        if (!found->site || !is_visible_to(*found->site, x->who.tenant))
-          return x->refuse(errc::not_found, "No such site");
-        if (found->deleted_at)
-          return x->refuse(errc::invalid_state, "The site is deleted");
         auto b = x->new_batch();
-        b.writes.push_back(
-            {events::stream_of(made.site), {}, found->version, {}});
+        b.writes.push_back(pin(events::stream_of(made.site), found->version));
+        if (auto good = check_site(*x, *found); !good)
+          return refuse_confirmed(x, std::move(b), good.error(),
+                                  [x] { pools_create(x); });
         settle(x, std::move(b), events::stream_of(made.id), state{},
                std::vector<events::pool::event>{made},
                [x] { pools_create(x); });

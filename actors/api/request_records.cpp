@@ -66,6 +66,7 @@ join_request_row row_of(const events::join_request::state& s) {
     row.reason = unless_empty(d->reason);
   }
   row.consumed_at = s.consumed_at;
+  row.superseded_at = s.superseded_at;
   row.node = bc::text_of(s.node);
   return row;
 }
@@ -99,6 +100,7 @@ void put(json::writer& out, const request_record& request) {
       .field("decidedBy", row.decided_by)
       .field("reason", row.reason)
       .field("consumedAt", text_of(row.consumed_at))
+      .field("supersededAt", text_of(row.superseded_at))
       .field("nodeId", row.node);
 }
 

@@ -60,6 +60,7 @@ events::node::joined joined_of(const events::grant& g,
   out.hardware_key = m.hardware.hex;
   out.hardware_key_trusted = m.hardware.names_a_machine();
   out.hardware_changed = m.identity.hardware_changed;
+  out.changed_identifiers = m.identity.changed_identifiers;
   out.node_trust = m.identity.trust;
   out.acceptance = m.identity.acceptance;
   out.token = g.token ? g.token->str() : std::string{};

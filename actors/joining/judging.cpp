@@ -40,11 +40,11 @@ void join_run::read_states() {
 }
 
 events::admission join_run::admission() const {
-  return {*states_.granted,    *states_.tenant,     *states_.site,
-          *states_.pool,       env_->root_tenant,   facts_->claims,
-          facts_->hardware,    request().site_id,   decision_time(),
-          request().node_id,   states_.known.get(), states_.named.get(),
-          states_.other.get(), &facts_->identifiers};
+  return {*states_.granted,    *states_.tenant,      *states_.site,
+          *states_.pool,       env_->root_tenant,    facts_->claims,
+          facts_->hardware,    request().site_id,    decision_time(),
+          request().node_id,   states_.known.get(),  states_.named.get(),
+          states_.other.get(), &facts_->identifiers, &env_->shared_uuids};
 }
 
 // Who would have been admitted and finds the machine joined by another since:

@@ -1,12 +1,15 @@
 #include "actors/rejoining/rejoin_flow.hpp"
 
+#include "actors/joining/refusal_details.hpp"
 #include "actors/rejoining/rejoin_run.hpp"
 #include "base/encoding.hpp"
 #include "base/fault_point.hpp"
 #include "events/admission.hpp"
+#include "events/node_inventory.hpp"
 #include "events/renewal.hpp"
 #include "pki/certificate.hpp"
 #include "pki/claims_digest.hpp"
+#include "pki/identifier_hash.hpp"
 #include "pki/signature.hpp"
 #include "pki/spiffe.hpp"
 #include "pki/tpm/challenge.hpp"
@@ -65,8 +68,9 @@ std::optional<refusal_reason> rejoin_run::check_request() {
       (!request_.node_id.empty() && request_.node_id != node_id_->str()))
     return refusal_reason::x509pop_unknown_certificate;
   leaf_key_ = presented.value().key;
-  hardware_ = pki::derive_hardware_key(pki::normalise(pki::without_shared(
-      events::hardware_of(request_.hardware), env_->shared_uuids)));
+  claims_ = pki::without_shared(events::hardware_of(request_.hardware),
+                                env_->shared_uuids);
+  hardware_ = pki::derive_hardware_key(pki::normalise(claims_));
   return std::nullopt;
 }
 
@@ -158,7 +162,25 @@ refusal_report rejoin_run::report_of(refusal_reason reason) const {
   out.csr_sha256 = to_hex(csr_sha256_);
   out.hardware_key = hardware_.hex;
   out.correlation = correlation_;
+  if (proved_)
+    out.details = refusal_details(
+        {node_->node->pool, request_, claims_, hardware_, compared_by(reason)});
   return out;
+}
+
+std::optional<events::rule_verdict> rejoin_run::compared_by(
+    refusal_reason reason) const {
+  if (reason != refusal_reason::x509pop_hardware)
+    return std::nullopt;
+  const auto known =
+      events::node::known_identifiers(*node_, env_->shared_uuids);
+  std::string others;
+  for (const auto& kind :
+       pki::changed_kinds(known, pki::hashes_of(pki::normalise(claims_))))
+    others.append(others.empty() ? "another " : ", ").append(kind);
+  return events::rule_verdict{std::string{events::text_of(reason)},
+                              events::verdict::failed,
+                              "the hardware that the node is known by", others};
 }
 
 void run_rejoin(std::shared_ptr<const join_environment> env,

@@ -4,6 +4,7 @@
 #include "actors/rejoining/rejoin_flow.hpp"
 #include "events/node.hpp"
 #include "events/rejoin.hpp"
+#include "events/rule_verdict.hpp"
 #include "pki/hardware_key.hpp"
 
 #include <functional>
@@ -64,6 +65,8 @@ class rejoin_run : public answering_run<rejoin_run> {
 
   void refuse(events::refusal_reason reason);
   [[nodiscard]] refusal_report report_of(events::refusal_reason reason) const;
+  [[nodiscard]] std::optional<events::rule_verdict> compared_by(
+      events::refusal_reason reason) const;
 
   [[nodiscard]] std::string answer_subject() const override {
     return node_id_->str();
@@ -79,6 +82,7 @@ class rejoin_run : public answering_run<rejoin_run> {
   wire::join_request request_;
 
   pki::certificate_role role_ = pki::certificate_role::node;
+  pki::hardware_claims claims_;
   pki::hardware_key hardware_;
   std::optional<node_id> node_id_;
   std::optional<pki::public_key> leaf_key_;

@@ -198,6 +198,38 @@ TEST_CASE("api nodes: streams and read models agree, whatever happened") {
   CHECK(changed > 5);
 }
 
+TEST_CASE("api nodes: of many certificates the newest are shown, and counted") {
+  nodes_world w;
+  auto j = w.node_in(node::status::adopted);
+  for (int i = 1; i <= 25; ++i) {
+    w.time.advance(seconds{700});
+    REQUIRE(w.reclaim(j));
+  }
+  auto found = w.get(j);
+  CHECK(found.at("/certificateCount") == "26");
+  CHECK(found.at("/certificates/0/generation") == "26");
+  CHECK(found.at("/certificates/19/generation") == "7");
+  CHECK(!found.has("/certificates/20"));
+}
+
+TEST_CASE("api nodes: the endorsement key that a node is bound to") {
+  nodes_world w;
+  auto j = w.new_node();
+  CHECK(!w.get(j).has("/ekHash"));
+  auto bound = w.random.node_joined();
+  bound.tenant = w.acme;
+  bound.site = w.site;
+  bound.pool = w.pool;
+  bound.ek_hash = w.random.hex();
+  REQUIRE(w.decide_on(bound, node::join{bound}));
+  CHECK(w.get(bound).at("/ekHash") == bound.ek_hash);
+  // From the read model or from the stream.
+  CHECK(w.on(bound, "cordon").at("/ekHash") == bound.ek_hash);
+  // The machine goes on by a certificate, as the same one.
+  REQUIRE(w.rejoin(bound, "again"));
+  CHECK(w.get(bound).at("/ekHash") == bound.ek_hash);
+}
+
 TEST_CASE("api nodes: every certificate is shown, the newest first") {
   nodes_world w;
   auto j = w.node_in(node::status::adopted);

@@ -124,6 +124,8 @@ TEST_CASE_METHOD(rejoining_processes,
   CHECK(told.status == 200);
   CHECK(told.body.find("x509pop:hardware-mismatch") != std::string::npos);
   CHECK(told.body.find("copied key") != std::string::npos);
+  CHECK(at(told.body, "/refusals/0/presented") ==
+        "another productUuid, serial");
   stop();
 }
 

@@ -82,9 +82,15 @@ class sample_queries : public projections::queries {
       std::string_view, std::string_view) override {
     return std::optional<projections::node_row>{};
   }
-  result<std::vector<projections::certificate_row>> list_certificates(
-      std::string_view, std::string_view) override {
-    return std::vector<projections::certificate_row>{};
+  result<projections::certificates_of_node> list_certificates(std::string_view,
+                                                              std::string_view,
+                                                              time_point,
+                                                              int) override {
+    return projections::certificates_of_node{};
+  }
+  result<std::vector<projections::joined_request_row>> joined_requests(
+      const projections::joined_request_row&, time_point, int) override {
+    return joined_otherwise;
   }
   result<projections::page<projections::credential_row>> list_credentials(
       std::string_view, std::string_view, int) override {
@@ -129,6 +135,7 @@ class sample_queries : public projections::queries {
   result<std::uint64_t> parked() override { return 0; }
 
   std::vector<projections::shared_hardware_row> shared;
+  std::vector<projections::joined_request_row> joined_otherwise;
   std::vector<std::string> to_warn;
 
  private:

@@ -218,6 +218,82 @@ TEST_CASE("token issuer: nothing is made where nothing may join") {
   }
 }
 
+TEST_CASE("token issuer: a token is for a node that may come by it") {
+  namespace node = events::node;
+  issuer_world w;
+  auto make = [&w](auto change) {
+    auto j = w.random.node_joined();
+    j.tenant = w.acme;
+    j.site = w.site;
+    j.pool = w.pool;
+    j.ek_hash.clear();
+    j.cert.role = pki::certificate_role::node;
+    change(j);
+    REQUIRE(w.decide_on(j, node::join{j}));
+    return j;
+  };
+  auto own = make([](auto&) {});
+  auto ramdisk =
+      make([](auto& j) { j.cert.role = pki::certificate_role::ramdisk; });
+  auto pool_of_site = w.add_pool(w.acme, w.site);
+  auto neighbour = make([&](auto& j) { j.pool = pool_of_site; });
+  auto agent = make([](auto& j) {
+    j.pool.reset();
+    j.cert.role = pki::certificate_role::site;
+  });
+  auto bound = make([&w](auto& j) { j.ek_hash = w.random.hex(); });
+  auto over = make([](auto&) {});
+  REQUIRE(w.decide_on(over, node::cordon{w.time.now(), ""}));
+  REQUIRE(w.decide_on(over, node::retire{w.time.now(), ""}));
+  auto foreign = make([&w](auto& j) {
+    j.tenant = w.other;
+    j.site = w.other_site;
+    j.pool = w.other_pool;
+  });
+  auto foreign_here = make([&w](auto& j) { j.tenant = w.other; });
+  struct row {
+    const char* what;
+    const node::joined& node;
+    errc code;
+  };
+  for (const auto& r : {row{"another pool's", neighbour, errc::invalid_state},
+                        row{"a site agent", agent, errc::invalid_state},
+                        row{"a TPM's own", bound, errc::invalid_state},
+                        row{"retired", over, errc::invalid_state},
+                        row{"another tenant's", foreign, errc::not_found},
+                        row{"that, here", foreign_here, errc::not_found}}) {
+    INFO(r.what);
+    auto before = w.position();
+    auto got = w.provisioned(w.order(), r.node.id);
+    REQUIRE(!got);
+    CHECK(got.error().code == r.code);
+    CHECK(got.error().path == "/node");
+    CHECK(w.position() == before);
+    CHECK(w.secrets->kept.empty());
+  }
+  CHECK(w.provisioned(w.order(), own.id));
+  CHECK(w.provisioned(w.order(), ramdisk.id));
+  // What no node is yet the machine becomes.
+  CHECK(w.provisioned(w.order(), w.random.id<node_id>()));
+}
+
+TEST_CASE("token issuer: the node is as it was looked at") {
+  namespace node = events::node;
+  issuer_world w;
+  auto j = w.random.node_joined();
+  j.tenant = w.other;
+  j.site = w.other_site;
+  j.pool = w.other_pool;
+  w.streams_of_test->before_append = [&] {
+    REQUIRE(w.decide_on(j, node::join{j}));
+  };
+  auto got = w.provisioned(w.order(), j.id);
+  REQUIRE(!got);
+  CHECK(got.error().code == errc::not_found);
+  CHECK(w.count(events::name::join_token_created) == 0);
+  CHECK(w.secrets->kept.empty());
+}
+
 TEST_CASE("token issuer: what fails leaves no secret and no token") {
   issuer_world w;
   auto before = w.position();

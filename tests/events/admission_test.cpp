@@ -334,6 +334,35 @@ TEST_CASE("admission: other network cards are told of, not refused") {
   CHECK(w.identity().hardware_changed);
 }
 
+TEST_CASE("admission: which identifiers of a known machine are others now") {
+  using names = std::vector<std::string>;
+  const std::string common = "30343536-3138-5a43-3231-313130325a47";
+  world w;
+  w.t().allow_reclaim = true;
+  auto& node = w.is_known();
+  node.claims.product_serial = "SN-7701";
+  node.claims.product_uuid = common;
+  node.claims.macs = {"9c:6b:00:11:22:33"};
+  w.claims.macs = node.claims.macs;
+  w.claims.product_uuid = common;
+  CHECK(w.identity().changed_identifiers.empty());
+  w.claims.product_uuid = "7d5a1f0e-93b4-4c1d-8a52-6d0c3f7be912";
+  CHECK(w.identity().changed_identifiers == names{"productUuid"});
+
+  SECTION("a UUID that many have is none, then as now") {
+    const std::vector<std::string> texts{common};
+    w.shared = pki::shared_uuids::parse(texts).value();
+    w.claims.product_uuid.clear();
+    CHECK(w.identity().changed_identifiers.empty());
+    w.claims.macs = {"9c:6b:00:11:22:55"};
+    CHECK(w.identity().changed_identifiers == names{"mac"});
+  }
+  SECTION("what its inventory found counts before what it claimed") {
+    w.known->identifiers = pki::hashes_of(pki::normalise(w.claims));
+    CHECK(w.identity().changed_identifiers.empty());
+  }
+}
+
 // A rule of its own for each field, so that judge() is held to the seed and
 // not to itself.
 TEST_CASE("admission: over random joins, admitted is what the seed admits") {

@@ -83,6 +83,7 @@ struct admission_world {
   /// Changes what the token grants, as another attestor would.
   std::function<void(grant&)> granting = [](grant&) {};
   mutable grant granted;
+  pki::shared_uuids shared;
   std::optional<node::state> other;
 
   [[nodiscard]] admission all() const {
@@ -100,7 +101,9 @@ struct admission_world {
             claimed_node,
             known ? &*known : nullptr,
             named ? &*named : nullptr,
-            other ? &*other : nullptr};
+            other ? &*other : nullptr,
+            nullptr,
+            &shared};
   }
   /// In full; and as a join is judged, which differs in words alone.
   [[nodiscard]] ruling ruled() const {

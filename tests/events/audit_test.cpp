@@ -177,6 +177,7 @@ TEST_CASE("audit: every type is a decision or is known to be none") {
       name::certificate_expiring,    name::node_inventory_recorded,
       name::command_completed,       name::certificate_renewed,
       name::renew_refused,           name::boot_lease_extended,
+      name::join_request_superseded,
   };
   for (const auto& t : event_types()) {
     INFO(t.name);

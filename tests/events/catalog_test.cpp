@@ -101,6 +101,10 @@ std::vector<sample> samples() {
   auto untrusted = join();
   untrusted.hardware_key = "";
   untrusted.hardware_key_trusted = false;
+  auto changed = join();
+  changed.reclaim = changed.hardware_changed = true;
+  changed.changed_identifiers = {"serial", "mac"};
+  changed.cert.generation = 2;
   auto site_agent = join();
   site_agent.pool.reset();
   site_agent.cert.role = pki::certificate_role::site;
@@ -195,6 +199,7 @@ std::vector<sample> samples() {
            std::string(64, 'c'), std::nullopt, "alice", "", now}),
        stream_of(request_a)},
       {"node.joined", node::encode(join()), node_stream},
+      {"node.joined.changed", node::encode(changed), node_stream},
       {"node.joined.untrusted", node::encode(untrusted), node_stream},
       {"node.joined.site-agent", node::encode(site_agent), node_stream},
       {"node.certificate-renewed", node::encode(renewal()), node_stream},
@@ -242,6 +247,18 @@ std::vector<sample> samples() {
        node::encode(node::acceptance_started{node_a, now}), node_stream},
       {"node.acceptance.failed",
        node::encode(node::acceptance_failed{node_a, {"burn-in"}, now}),
+       node_stream},
+      {"node.inventory-recorded.changed",
+       node::encode(node::inventory_recorded{
+           node_a,
+           std::string(64, 'a'),
+           true,
+           true,
+           false,
+           now,
+           "",
+           {"serial", "mac"},
+           {{"serial", std::string(64, 'b')}, {"mac", std::string(64, 'c')}}}),
        node_stream},
       {"node.inventory-recorded",
        node::encode(node::inventory_recorded{node_a, std::string(64, 'a'), true,

@@ -102,8 +102,8 @@ std::string shortly(const result<std::vector<event>>& decided) {
   if (decided.value().empty())
     return "nothing";
   REQUIRE(decided.value().size() == 1);
-  static const char* const names[] = {"opened", "refreshed", "approved",
-                                      "rejected", "consumed"};
+  static const char* const names[] = {"opened",   "refreshed", "approved",
+                                      "rejected", "consumed",  "superseded"};
   return names[decided.value().front().index()];
 }
 
@@ -275,6 +275,48 @@ TEST_CASE("join request: which pool sees it, before and after a decision") {
   CHECK(!is_visible_to(named, us()));
   CHECK(is_visible_to(named, elsewhere));
   CHECK(shortly(decide(named, approval(start))) == "NOT_FOUND");
+}
+
+TEST_CASE("join request: its machine became a node by another way") {
+  const std::map<status, std::string> wanted = {
+      {status::pending, "superseded"}, {status::approved, "superseded"},
+      {status::rejected, "nothing"},   {status::expired, "nothing"},
+      {status::consumed, "nothing"},
+  };
+  for (const auto& [how, one] : one_of_each()) {
+    INFO(status_text(how));
+    const auto& [s, now] = one;
+    const supersede joined{node_a, attempt_of(s), now};
+    CHECK(shortly(decide(s, joined)) == wanted.at(how));
+    // It came again after that: it asks for something else. So it does by the
+    // same CSR, when there was another between.
+    for (const auto& other : {attempt_id{csr_b, s.refreshed_at},
+                              attempt_id{csr_a, start - milliseconds{1}}})
+      CHECK(shortly(decide(s, supersede{node_a, other, now})) == "nothing");
+    // Whatever the clocks of those who wrote say of the order.
+    if (wanted.at(how) == "superseded")
+      CHECK(shortly(decide(s, supersede{node_a, attempt_of(s),
+                                        start - seconds{5}})) == "superseded");
+    if (wanted.at(how) == "nothing")
+      continue;
+    const auto over = after(s, decide(s, joined));
+    CHECK(over.request->expires_at == now);
+    CHECK(over.superseded_at == now);
+    CHECK(over.node == node_a);
+    // For good: by a clock that is behind, too.
+    for (auto then : {now, now - seconds{5}}) {
+      CHECK(status_at(over, then) == status::expired);
+      CHECK(shortly(decide(over, approval(then))) == "INVALID_STATE");
+      CHECK(shortly(decide(over, rejection(then))) == "INVALID_STATE");
+      CHECK(shortly(decide(over, consume{node_a, csr_a, then})) ==
+            "INVALID_STATE");
+      CHECK(shortly(decide(over, supersede{node_a, attempt_of(over), then})) ==
+            "nothing");
+      // The next attempt is a request of its own.
+      CHECK(standing_of(&over, &over, seen(csr_a), then) == standing::unknown);
+    }
+  }
+  CHECK(shortly(decide(state{}, supersede{node_a, {}, start})) == "NOT_FOUND");
 }
 
 TEST_CASE("join request: the claims that its events move") {

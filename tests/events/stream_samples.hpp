@@ -137,7 +137,19 @@ class sampler {
   events::join_request::event after_opened(
       const events::join_request::opened& o) {
     namespace jr = events::join_request;
-    switch (below(4)) {
+    switch (below(5)) {
+      case 4: {
+        const bool approved = coin();
+        return jr::superseded{
+            o.id,
+            o.site,
+            o.subject,
+            hex(),
+            approved,
+            approved ? std::nullopt : o.place,
+            coin() ? std::optional{id<node_id>()} : std::nullopt,
+            time()};
+      }
       case 0:
         return jr::refreshed{o.id,    o.site, o.subject, sighting(),
                              o.place, time(), time()};

@@ -279,6 +279,25 @@ TEST_CASE(
   }
 }
 
+// ATTESTATION 5, derive v1: UUID and serial make the key where both are there,
+// one fact or two. A MAC beside them makes it trusted and is not in it, or a
+// swapped NIC would lose the node.
+TEST_CASE(
+    "hardware: a UUID that spells the serial, and a NIC that is swapped") {
+  const auto box = [](const std::vector<std::string>& macs) {
+    return key_of(
+        claims("35343637-3033-435a-3232-303730303132", "CZ22070012", macs));
+  };
+  CHECK(box({mac_a}).names_a_machine());
+  CHECK(box({mac_b}).names_a_machine());
+  CHECK(box({mac_a}).hex == box({mac_b}).hex);
+  CHECK(box({mac_a, mac_b}).hex == box({mac_a}).hex);
+  // The same key, but by itself it names nobody: who has the one fact alone
+  // takes no node back.
+  CHECK(box({}).hex == box({mac_a}).hex);
+  CHECK_FALSE(box({}).names_a_machine());
+}
+
 TEST_CASE("hardware: a new UUID is a new key (case 40)") {
   CHECK(key_of(claims(uuid_a, "SERIAL01X", {mac_a, mac_b})).hex !=
         key_of(claims(uuid_b, "SERIAL01X", {mac_b})).hex);

@@ -266,11 +266,40 @@ events::join_request::opened history::open_request(
   return o;
 }
 
+events::node::joined history::join_as(const events::join_request::opened& o,
+                                      const pool_id& pool) {
+  auto j = random.node_joined();
+  j.tenant = o.tenant;
+  j.site = o.site;
+  j.pool = pool;
+  j.reclaim = false;
+  j.cert.generation = 1;
+  j.at = time.now();
+  j.cert.not_before = time.now() - seconds{300};
+  j.cert.not_after = time.now() + seconds{86'100};
+  j.hardware_key = o.seen.hardware_key;
+  j.hardware_key_trusted = o.seen.trusted;
+  if (o.seen.tpm && random.coin())
+    j.ek_hash = o.seen.tpm->ek_hash;
+  j.claims.macs.clear();
+  if (o.seen.vouch)
+    j.claims.macs = {o.seen.vouch->mac};
+  append({on(stream_of(j.id), j.tenant, {events::node::encode(j)})});
+  return j;
+}
+
 void history::change(const events::join_request::opened& o,
                      const pool_id& pool) {
   namespace jr = events::join_request;
   const jr::decider who{pool, o.site, true};
-  switch (random.below(5)) {
+  switch (random.below(7)) {
+    case 5:
+      return void(join_as(o, pool));
+    case 6:
+      return decide_on_request(o,
+                               jr::supersede{random.id<node_id>(),
+                                             {o.seen.csr_sha256, std::nullopt},
+                                             time.now()});
     case 0: {
       auto again = o;
       again.seen = random.sighting();

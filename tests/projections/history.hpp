@@ -137,6 +137,9 @@ class history {
     for (const auto& e : decided.value())
       append({on(stream_of(o.id), o.tenant, {encode(e)})});
   }
+  /// The machine of a request becomes a node of the pool by another way.
+  events::node::joined join_as(const events::join_request::opened& o,
+                               const pool_id& pool);
   /// Something that its machine, or an operator, may do about it.
   void change(const events::join_request::opened& o, const pool_id& pool);
 

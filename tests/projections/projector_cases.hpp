@@ -93,9 +93,10 @@ TEST_CASE("projector: a reclaim revokes what the node had") {
   CHECK(n.value()->status == "adopting");
   CHECK(n.value()->adopted_at == std::nullopt);
   CHECK(n.value()->certificate->serial != first.cert.serial);
-  auto certs = q->list_certificates(tenant.str(), first.id.str());
-  REQUIRE(certs.value().size() == 2);
-  for (const auto& c : certs.value()) {
+  auto certs =
+      q->list_certificates(tenant.str(), first.id.str(), f.time.now(), 20);
+  REQUIRE(certs.value().shown.size() == 2);
+  for (const auto& c : certs.value().shown) {
     bool old = c.generation == 1;
     CHECK(c.revoked_at == (old ? std::optional{f.time.now()} : std::nullopt));
     CHECK(c.revoked_for ==
@@ -247,16 +248,67 @@ TEST_CASE("projector: a renewed certificate is the node's, beside the others") {
   CHECK(node.value()->certificate->generation == 1);
   CHECK(node.value()->status == "adopted");
   CHECK(node.value()->joined_at == j.at);
-  auto certs = q->list_certificates(tenant.str(), j.id.str());
-  CHECK(certs.value().size() == 2);
+  auto certs = q->list_certificates(tenant.str(), j.id.str(), f.time.now(), 20);
+  CHECK(certs.value().shown.size() == 2);
   CHECK(
       q->get_node(tenant.str(), other.id.str()).value()->certificate->serial ==
       other.cert.serial);
   // All of them end with the identity.
   REQUIRE(f.decide_on(j, ev::node::revoke_identity{f.time.now(), ""}));
-  for (const auto& c :
-       f.queries()->list_certificates(tenant.str(), j.id.str()).value())
+  certs = f.queries()->list_certificates(tenant.str(), j.id.str(), f.time.now(),
+                                         20);
+  for (const auto& c : certs.value().shown)
     CHECK(c.revoked_at == f.time.now());
+}
+
+TEST_CASE("queries: of a node's certificates the newest, and those that live") {
+  read_model_store f;
+  auto tenant = f.add_tenant();
+  auto site = f.add_site(tenant);
+  auto token = f.add_token(tenant, f.add_pool(tenant, site), site, 2);
+  auto j = f.join(token);
+  auto other = f.join(token);
+  std::vector<std::string> serials{j.cert.serial};
+  auto renew = [&](const events::node::certificate& by) {
+    f.time.advance(seconds{60});
+    auto next = f.random.node_renewed(j);
+    next.cert.not_before = f.time.now() - seconds{300};
+    next.cert.not_after = f.time.now() + seconds{86'100};
+    next.cert.generation = 1;
+    next.previous_serial = by.serial;
+    next.at = f.time.now();
+    REQUIRE(f.decide_on(j, ev::node::renew{next}));
+    serials.push_back(next.cert.serial);
+  };
+  // All by its first one, which stays therefore.
+  for (int i = 0; i < 30; ++i)
+    renew(j.cert);
+  auto shown = [&](int most) {
+    auto got = f.queries()->list_certificates(tenant.str(), j.id.str(),
+                                              f.time.now(), most);
+    REQUIRE(got);
+    CHECK(got.value().total == 31);
+    std::vector<std::string> out;
+    for (const auto& c : got.value().shown)
+      out.push_back(c.serial);
+    return out;
+  };
+  std::vector<std::string> want{serials.rbegin(), serials.rbegin() + 20};
+  want.push_back(serials.front());
+  CHECK(shown(20) == want);
+  CHECK(shown(200).size() == 31);
+  // The newest seven live, and the first.
+  CHECK(shown(1).size() == 8);
+  f.time.advance(seconds{86'100});
+  CHECK(shown(20).size() == 20);
+  auto alone = f.queries()->list_certificates(tenant.str(), other.id.str(),
+                                              f.time.now(), 20);
+  CHECK(alone.value().total == 1);
+  CHECK(f.queries()
+            ->list_certificates(f.add_tenant().str(), j.id.str(), f.time.now(),
+                                20)
+            .value()
+            .total == 0);
 }
 
 TEST_CASE("projector: each decision has its row in the audit") {

@@ -154,9 +154,13 @@ TEST_CASE("queries: nothing of another tenant is seen") {
   CHECK(q->list_nodes({mine.str()}, "", 10).value().items.empty());
   CHECK(q->list_nodes({mine.str(), pool.str()}, "", 10).value().items.empty());
   CHECK(!q->get_node(mine.str(), j.id.str()).value());
-  CHECK(q->list_certificates(mine.str(), j.id.str()).value().empty());
+  CHECK(q->list_certificates(mine.str(), j.id.str(), f.time.now(), 20)
+            .value()
+            .shown.empty());
   CHECK(q->get_node(theirs.str(), j.id.str()).value());
-  CHECK(q->list_certificates(theirs.str(), j.id.str()).value().size() == 1);
+  CHECK(q->list_certificates(theirs.str(), j.id.str(), f.time.now(), 20)
+            .value()
+            .shown.size() == 1);
   CHECK(!q->get_node(theirs.str(), "node_x").value());
 }
 
