@@ -74,9 +74,8 @@ class Repairs(Case):
         for word in words:
             self.assertIn(word, answer["fault"])
 
-    def test_a_resume_after_a_restore_leaves_nothing_out_unasked(self):
-        """Neither what the new incarnation wrote meanwhile, nor under ids that
-        Kafka has already."""
+    def publish_past_a_backup(self):
+        """backup.db has 60 of the 100 events that Kafka has."""
         d = self.driver()
         d.ask("append 60 3")
         d.ask("start 0 forced")
@@ -88,6 +87,11 @@ class Repairs(Case):
         d.ask("start 0 forced")
         d.published(100)
         d.close()
+
+    def test_a_resume_after_a_restore_leaves_nothing_out_unasked(self):
+        """Neither what the new incarnation wrote meanwhile, nor under ids that
+        Kafka has already."""
+        self.publish_past_a_backup()
 
         d = self.driver(store="backup.db")
         self.refused(d, "resume 60", "INVALID_STATE", "new-incarnation")
@@ -118,17 +122,7 @@ class Repairs(Case):
     def test_a_lost_control_topic_and_a_restored_journal(self):
         """Both at once: what the topics hold tells that the journal wrote on
         under ids that others have."""
-        d = self.driver()
-        d.ask("append 60 3")
-        d.ask("start 0 forced")
-        d.published(60)
-        d.close()
-        shutil.copy(self.folder / "store.db", self.folder / "backup.db")
-        d = self.driver()
-        d.ask("append 40 3")
-        d.ask("start 0 forced")
-        d.published(100)
-        d.close()
+        self.publish_past_a_backup()
         d = self.driver(store="backup.db")
         d.ask(f"delete-topic {self.prefix}.publisher")
         d.ask("start 0 forced")
@@ -161,17 +155,7 @@ class Repairs(Case):
     def test_a_restored_journal_that_wrote_on_before_it_moved_on(self):
         """Servers were started before the new incarnation: under ids up to 80
         the journal has other events than Kafka, and Kafka goes on to 100."""
-        d = self.driver()
-        d.ask("append 60 3")
-        d.ask("start 0 forced")
-        d.published(60)
-        d.close()
-        shutil.copy(self.folder / "store.db", self.folder / "backup.db")
-        d = self.driver()
-        d.ask("append 40 3")
-        d.ask("start 0 forced")
-        d.published(100)
-        d.close()
+        self.publish_past_a_backup()
         d = self.driver(store="backup.db")
         d.ask("append 20 3")
         d.ask("start 0 forced")

@@ -23,6 +23,16 @@ void set_standbys(const std::string& url, const std::string& names) {
   }));
 }
 
+// As somebody would who takes it for a backend that hangs.
+void cancel_the_wait(const std::string& url) {
+  CHECK(test::eventually([&] {
+    return ask(url,
+               "select count(pg_cancel_backend(pid)) from pg_stat_activity "
+               "where application_name = 'writer' and "
+               "wait_event = 'SyncRep'") == "1";
+  }));
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -68,12 +78,7 @@ TEST_CASE(
     auto done = store->append(std::vector{b});
     CHECK((!done && done.error().code == errc::unavailable));
   }};
-  CHECK(test::eventually([&] {
-    return ask(server.url(),
-               "select count(pg_cancel_backend(pid)) from pg_stat_activity "
-               "where application_name = 'writer' and "
-               "wait_event = 'SyncRep'") == "1";
-  }));
+  cancel_the_wait(server.url());
   writer.join();
   // It can be seen, and may be lost all the same.
   CHECK(ask(schema.url(), "select position from head") == "2");
@@ -98,12 +103,7 @@ TEST_CASE(
   bool is_known = true;
   std::thread writer{
       [&] { is_known = store->append(std::vector{b}).has_value(); }};
-  CHECK(test::eventually([&] {
-    return ask(server.url(),
-               "select count(pg_cancel_backend(pid)) from pg_stat_activity "
-               "where application_name = 'writer' and "
-               "wait_event = 'SyncRep'") == "1";
-  }));
+  cancel_the_wait(server.url());
   writer.join();
   CHECK_FALSE(is_known);
   CHECK(ask(schema.url(), "select position from head") == "3");
