@@ -32,32 +32,47 @@ std::string encode64(byte_view data, std::string_view alphabet, bool pad) {
   return out;
 }
 
-result<bytes> decode64(std::string_view text, std::string_view alphabet) {
-  auto bad = fail(errc::invalid_input, "not valid base64");
-  std::array<int, 256> values;
+// The value of each character, -1 for one that has none.
+using character_values = std::array<std::int8_t, 256>;
+
+constexpr character_values values_of(std::string_view alphabet) {
+  character_values values{};
   values.fill(-1);
   for (std::size_t i = 0; i < alphabet.size(); ++i)
-    values[static_cast<unsigned char>(alphabet[i])] = static_cast<int>(i);
+    values[static_cast<unsigned char>(alphabet[i])] =
+        static_cast<std::int8_t>(i);
+  return values;
+}
+
+constexpr character_values standard_values = values_of(standard);
+constexpr character_values url_safe_values = values_of(url_safe);
+constexpr character_values crockford_values = values_of(crockford);
+
+fault not_base64() {
+  return fail(errc::invalid_input, "not valid base64");
+}
+
+result<bytes> decode64(std::string_view text, const character_values& values) {
   if (text.size() % 4 == 1)
-    return bad;
-  bytes out;
-  out.reserve(text.size() * 3 / 4);
+    return not_base64();
+  bytes out(text.size() * 3 / 4);
+  std::size_t at = 0;
   std::uint32_t hold = 0;
   int bits = 0;
   for (char c : text) {
     int v = values[static_cast<unsigned char>(c)];
     if (v < 0)
-      return bad;
+      return not_base64();
     hold = (hold << 6) | static_cast<std::uint32_t>(v);
     bits += 6;
     if (bits >= 8) {
       bits -= 8;
-      out.push_back(static_cast<std::uint8_t>(hold >> bits));
+      out[at++] = static_cast<std::uint8_t>(hold >> bits);
     }
   }
   // Left-over bits must be zero: one text for each value, no second spelling.
   if ((hold & ((1U << bits) - 1)) != 0)
-    return bad;
+    return not_base64();
   return out;
 }
 
@@ -110,7 +125,7 @@ result<bytes> from_base64(std::string_view text) {
     text.remove_suffix(2);
   else if (text.ends_with('='))
     text.remove_suffix(1);
-  return decode64(text, standard);
+  return decode64(text, standard_values);
 }
 
 std::string to_base64url(byte_view data) {
@@ -118,7 +133,7 @@ std::string to_base64url(byte_view data) {
 }
 
 result<bytes> from_base64url(std::string_view text) {
-  return decode64(text, url_safe);
+  return decode64(text, url_safe_values);
 }
 
 std::string to_crockford(byte_view data) {
@@ -143,24 +158,27 @@ std::string to_crockford(byte_view data) {
 }
 
 bool is_crockford(char c) noexcept {
-  return crockford.find(c) != std::string_view::npos;
+  return crockford_values[static_cast<unsigned char>(c)] >= 0;
 }
 
 bool is_utf8(std::string_view text) noexcept {
   auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   for (std::size_t i = 0; i < text.size();) {
     unsigned lead = at(i);
-    std::size_t more = lead < 0x80                   ? 0
-                       : lead >= 0xc2 && lead < 0xe0 ? 1
+    if (lead < 0x80) {
+      ++i;
+      continue;
+    }
+    std::size_t more = lead >= 0xc2 && lead < 0xe0   ? 1
                        : lead >= 0xe0 && lead < 0xf0 ? 2
                        : lead >= 0xf0 && lead < 0xf5 ? 3
                                                      : 4;
     if (more == 4 || i + more >= text.size())
-      return more == 0 && i + more < text.size();
+      return false;
     for (std::size_t k = 1; k <= more; ++k)
       if ((at(i + k) & 0xc0) != 0x80)
         return false;
-    unsigned next = more > 0 ? at(i + 1) : 0;
+    unsigned next = at(i + 1);
     if ((lead == 0xe0 && next < 0xa0) || (lead == 0xed && next > 0x9f) ||
         (lead == 0xf0 && next < 0x90) || (lead == 0xf4 && next > 0x8f))
       return false;

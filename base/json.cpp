@@ -1,66 +1,132 @@
 #include "base/json.hpp"
 
 #include "base/encoding.hpp"
+#include "base/secret_bytes.hpp"
 
 #include <rapidjson/error/en.h>
-#include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 
+#include <algorithm>
+#include <memory>
 #include <unordered_set>
 
 namespace bc::json {
 
 namespace {
 
-// Walks the text once before a document is built, so that a hostile text is
-// turned away before it costs memory.
-class shape_check
-    : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, shape_check> {
+// The keys of one object so far, whose texts stay where they are.
+class object_keys {
  public:
-  bool Default() { return true; }
-  bool String(const char* text, rapidjson::SizeType size, bool) {
-    return no_nul(text, size);
-  }
-  bool Key(const char* text, rapidjson::SizeType size, bool) {
-    if (!no_nul(text, size))
+  /// False for one that is there already.
+  bool add(std::string_view key) {
+    if (std::find(few_.begin(), few_.end(), key) != few_.end())
       return false;
-    if (!keys_.back().insert(std::string{text, size}).second) {
-      problem = "the key \"" + std::string{text, size} + "\" is given twice";
-      return false;
+    if (few_.size() < most_compared) {
+      few_.push_back(key);
+      return true;
     }
-    return true;
+    return rest_.insert(key).second;
   }
-  bool StartObject() { return open(); }
-  bool EndObject(rapidjson::SizeType) { return close(); }
-  bool StartArray() { return open(); }
-  bool EndArray(rapidjson::SizeType) { return close(); }
+
+ private:
+  // Comparing so many is faster than hashing them.
+  static constexpr std::size_t most_compared = 16;
+  std::vector<std::string_view> few_;
+  std::unordered_set<std::string_view> rest_;
+};
+
+// Builds the document as the text is read; the first that breaks a rule ends
+// the reading, so that a hostile text costs no more than its good part.
+class strict_builder {
+ public:
+  using size = rapidjson::SizeType;
+
+  explicit strict_builder(document& out) : out_(out) {}
+
+  bool Null() { return out_.Null(); }
+  bool Bool(bool v) { return out_.Bool(v); }
+  bool Int(int v) { return out_.Int(v); }
+  bool Uint(unsigned v) { return out_.Uint(v); }
+  bool Int64(std::int64_t v) { return out_.Int64(v); }
+  bool Uint64(std::uint64_t v) { return out_.Uint64(v); }
+  bool Double(double v) { return out_.Double(v); }
+  bool RawNumber(const char* text, size n, bool copy) {
+    return out_.RawNumber(text, n, copy);
+  }
+  // Copied: a value that is copied from the document must own its strings.
+  bool String(const char* text, size n, bool) {
+    return is_allowed({text, n}) && out_.String(text, n, true);
+  }
+  bool Key(const char* text, size n, bool) {
+    return is_allowed({text, n}) && is_new({text, n}) &&
+           out_.Key(text, n, true);
+  }
+  bool StartObject() { return open() && out_.StartObject(); }
+  bool EndObject(size members) {
+    levels_.pop_back();
+    return out_.EndObject(members);
+  }
+  bool StartArray() { return open() && out_.StartArray(); }
+  bool EndArray(size elements) {
+    levels_.pop_back();
+    return out_.EndArray(elements);
+  }
 
   std::string problem;
 
  private:
-  bool no_nul(const char* text, rapidjson::SizeType size) {
-    if (std::string_view{text, size}.find('\0') == std::string_view::npos)
+  // An escape may name a NUL, or half a surrogate pair, which is not UTF-8.
+  bool is_allowed(std::string_view text) {
+    if (text.find('\0') != std::string_view::npos)
+      problem = "a string holds a NUL";
+    else if (!is_utf8(text))
+      problem = "a string is not UTF-8";
+    return problem.empty();
+  }
+  bool is_new(std::string_view key) {
+    if (levels_.back().add(key))
       return true;
-    problem = "a string holds a NUL";
+    problem = "the key \"" + std::string{key} + "\" is given twice";
     return false;
   }
   bool open() {
-    if (keys_.size() >= static_cast<std::size_t>(max_depth)) {
+    if (levels_.size() >= static_cast<std::size_t>(max_depth)) {
       problem = "more than 32 levels";
       return false;
     }
-    keys_.emplace_back();
+    levels_.emplace_back();
     return true;
   }
-  bool close() {
-    keys_.pop_back();
-    return true;
-  }
-  std::vector<std::unordered_set<std::string>> keys_;
+
+  document& out_;
+  std::vector<object_keys> levels_;  // of an array: without keys
 };
 
-constexpr unsigned flags =
-    rapidjson::kParseValidateEncodingFlag | rapidjson::kParseIterativeFlag;
+// Reads by recursion, which the builder ends at max_depth, and in place, which
+// is the fastest: `text` is of no use after it. RapidJSON's own check of the
+// encoding reads past the end of a text that is cut off within a character.
+rapidjson::ParseResult read(char* text, strict_builder& into) {
+  rapidjson::InsituStringStream from{text};
+  return rapidjson::Reader{}.Parse<rapidjson::kParseInsituFlag>(from, into);
+}
+
+// RapidJSON's usual 64 KB for each document cost malloc more than all the rest
+// of a small one.
+void take_memory_for(document& doc, std::string_view text) {
+  auto& pool = doc.GetAllocator();
+  std::destroy_at(&pool);
+  std::construct_at(&pool, std::min<std::size_t>(4 * text.size() + 256, 65536));
+}
+
+// A copy to parse in place. Some documents hold keys (pki/bundle_seal.cpp), and
+// their texts are wiped: so is this one.
+struct scratch {
+  explicit scratch(std::string_view from) : text(from) {}
+  scratch(const scratch&) = delete;
+  scratch& operator=(const scratch&) = delete;
+  ~scratch() { wipe(text.data(), text.size()); }
+  std::string text;
+};
 
 fault invalid(std::string message, std::string path) {
   return fail(errc::invalid_input, std::move(message), std::move(path));
@@ -73,22 +139,24 @@ result<document> parse(std::string_view text) {
   if (auto nul = text.find('\0'); nul != std::string_view::npos)
     return fail(errc::invalid_input,
                 "not valid JSON at byte " + std::to_string(nul) + ": a NUL");
-  shape_check check;
-  rapidjson::Reader walker;
-  rapidjson::MemoryStream first{text.data(), text.size()};
-  auto outcome = walker.Parse<flags>(first, check);
+  document doc;
+  strict_builder builder{doc};
+  rapidjson::ParseResult outcome;
+  take_memory_for(doc, text);
+  scratch copy{text};
+  auto read_text = [&](auto&) {
+    outcome = read(copy.text.data(), builder);
+    return !outcome.IsError();
+  };
+  doc.Populate(read_text);
   if (outcome.IsError()) {
-    auto why = check.problem.empty()
+    auto why = builder.problem.empty()
                    ? std::string{rapidjson::GetParseError_En(outcome.Code())}
-                   : check.problem;
+                   : builder.problem;
     return fail(errc::invalid_input, "not valid JSON at byte " +
                                          std::to_string(outcome.Offset()) +
                                          ": " + why);
   }
-  document doc;
-  doc.Parse<flags>(text.data(), text.size());
-  if (doc.HasParseError())
-    return fail(errc::invalid_input, "not valid JSON");
   return doc;
 }
 

@@ -61,16 +61,25 @@ double append_rate(const world& w, events::journal& store,
   return static_cast<double>(groups.size() * 2 * group_size) / spent;
 }
 
-struct replayed {
-  double read = 0;    // events a second, read alone
-  double folded = 0;  // read and folded
+// Events a second, and for each CPU-second of this process, which the machine's
+// neighbours change less.
+struct pace {
+  double wall = 0;
+  double cpu = 0;
 };
 
-replayed replay(events::journal& store) {
+struct replayed {
+  pace read;    // read alone
+  pace folded;  // read and folded
+};
+
+// The events after `from`.
+replayed replay(events::journal& store, std::uint64_t from) {
   auto pass = [&](bool fold) {
     std::map<std::string, std::unique_ptr<events::stream_fold>, std::less<>>
         folds;
-    std::uint64_t at = 0;
+    std::uint64_t at = from;
+    auto cpu = cpu_seconds();
     auto spent = seconds_of([&] {
       for (;;) {
         auto page = store.read_all(at, 4096);
@@ -87,7 +96,8 @@ replayed replay(events::journal& store) {
           }
       }
     });
-    return static_cast<double>(at) / spent;
+    auto events = static_cast<double>(at - from);
+    return pace{events / spent, events / (cpu_seconds() - cpu)};
   };
   replayed r;
   r.read = pass(false);
@@ -162,9 +172,13 @@ void show(report& out, const std::string& name, double append, double bare,
   out.add(name + ": bare inserts, same rows", bare, "events/s");
   out.add_ratio(name + ": append, groups of 512 x 2", append, "events/s", bare,
                 "bare inserts", append >= 50'000 ? "" : "goal 50,000");
-  out.add(name + ": read_all", r.read, "events/s");
-  out.add_ratio(name + ": replay, read and folded", r.folded, "events/s",
-                r.read, "read_all", r.folded >= 500'000 ? "" : "goal 500,000");
+  out.add(name + ": read_all", r.read.wall, "events/s");
+  out.add_ratio(name + ": replay, read and folded", r.folded.wall, "events/s",
+                r.read.wall, "read_all",
+                r.folded.wall >= 500'000 ? "" : "goal 500,000");
+  out.add(name + ": read_all", r.read.cpu, "events/CPU-s");
+  out.add_ratio(name + ": replay, read and folded", r.folded.cpu,
+                "events/CPU-s", r.read.cpu, "read_all");
 }
 
 }  // namespace
@@ -178,10 +192,11 @@ void measure_journal(const settings& s, report& out) {
     auto store = events::make_memory_journal(time);
     found(w, *store);
     auto append = append_rate(w, *store, n);
-    auto r = replay(*store);
+    auto r = replay(*store, 0);
     out.add("memory: append, groups of 512 x 2", append, "events/s");
-    out.add("memory: replay, read and folded", r.folded, "events/s",
-            r.folded >= 500'000 ? "" : "goal 500,000");
+    out.add("memory: replay, read and folded", r.folded.wall, "events/s",
+            r.folded.wall >= 500'000 ? "" : "goal 500,000");
+    out.add("memory: replay, read and folded", r.folded.cpu, "events/CPU-s");
   }
   {
     temporary_folder folder;
@@ -190,7 +205,7 @@ void measure_journal(const settings& s, report& out) {
         std::move(events::open_sqlite_journal(path, time, nullptr)).value();
     found(w, *store);
     auto append = append_rate(w, *store, n);
-    auto r = replay(*store);
+    auto r = replay(*store, 0);
     auto bare = bare_sqlite(folder / "bare.db", n);
     show(out, "SQLite", append, bare, r);
   }
@@ -198,8 +213,9 @@ void measure_journal(const settings& s, report& out) {
     return;
   auto store = std::move(events::open_postgres_journal(s.postgres)).value();
   found(w, *store);
+  auto before = must(store->head()).position;
   auto append = append_rate(w, *store, n);
-  auto r = replay(*store);
+  auto r = replay(*store, before);
   show(out, "Postgres", append, bare_postgres(s.postgres, n), r);
 }
 

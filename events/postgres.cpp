@@ -42,33 +42,30 @@ class live_connection final : public connection {
     session_.allow_silence(most, whole);
   }
   void abandon() override { dead_ = true; }
-  void begin_pipeline() override { queued_.emplace(); }
+  void begin_pipeline() override { pipeline_.emplace(); }
   result<void> flush() override;
   result<void> expect_changes(std::int64_t rows) override;
 
-  /// True: the call runs with the next flush.
-  bool queue(call& c) {
-    if (!queued_)
-      return false;
-    queued_->calls.push_back(std::move(c));
-    queued_->expected.emplace_back();
-    return true;
-  }
+  /// In a pipeline: sends the call, whose answer the flush waits for. False
+  /// outside of one.
+  bool queue(const call& c);
 
  private:
-  struct pipeline {
-    std::vector<call> calls;
-    std::vector<std::optional<std::int64_t>> expected;  // rows changed by each
-  };
-
   /// One command of a round trip: a call, or its statement being prepared.
   struct sent {
     entry* statement;
     bool is_preparing;
   };
 
-  result<std::vector<sent>> send(std::span<const call> calls);
+  struct pipeline {
+    std::vector<sent> commands;
+    std::vector<std::optional<std::int64_t>> expected;  // rows changed by each
+    std::optional<fault> refused;                       // why no more is sent
+  };
+
+  result<void> send(const call& c, std::vector<sent>& commands);
   bool send_call(entry& e, const call& c);
+  result<std::vector<rows>> finish(const std::vector<sent>& commands);
   result<std::vector<rows>> receive(const std::vector<sent>& commands);
   result<std::optional<rows>> receive_one(const sent& command,
                                           std::optional<fault>& first);
@@ -80,10 +77,15 @@ class live_connection final : public connection {
     return fail(errc::unavailable, "the database cannot be reached", {},
                 "the connection was lost before");
   }
+  result<void> check_no_pipeline() const {
+    if (pipeline_)
+      return fail(errc::internal, "a pipeline is not flushed yet");
+    return ok();
+  }
 
   detail::session session_;
   std::unordered_map<std::string, entry> statements_;
-  std::optional<pipeline> queued_;
+  std::optional<pipeline> pipeline_;
   std::int64_t changes_ = 0;
   bool dead_ = false;
   std::string state_;
@@ -184,32 +186,27 @@ bool live_connection::send_call(entry& e, const call& c) {
                              lengths.data(), formats.data(), 0) == 1;
 }
 
-result<std::vector<live_connection::sent>> live_connection::send(
-    std::span<const call> calls) {
-  for (const auto& c : calls)
-    for (const auto& a : c.arguments)
-      // As a parameter in text form it would be cut short there.
-      if (!a.is_binary() && a.bytes().find('\0') != std::string::npos)
-        return fail(errc::internal, "a text with a NUL cannot be stored");
-  std::vector<sent> commands;
+result<void> check_texts(const call& c) {
+  for (const auto& a : c.arguments)
+    // As a parameter in text form it would be cut short there.
+    if (!a.is_binary() && a.bytes().find('\0') != std::string::npos)
+      return fail(errc::internal, "a text with a NUL cannot be stored");
+  return ok();
+}
+
+// As far as the socket takes it: the server works on it meanwhile.
+result<void> live_connection::send(const call& c, std::vector<sent>& commands) {
+  auto& e = statement_of(c.sql);
   bool good = PQenterPipelineMode(pg()) == 1;
-  for (const auto& c : calls) {
-    auto& e = statement_of(c.sql);
-    if (good && !e.is_prepared && !e.is_sent) {
-      good =
-          PQsendPrepare(pg(), e.name.c_str(), e.text.c_str(), 0, nullptr) == 1;
-      e.is_sent = true;
-      commands.push_back({&e, true});
-    }
-    good = good && send_call(e, c);
-    commands.push_back({&e, false});
+  if (good && !e.is_prepared && !e.is_sent) {
+    good = PQsendPrepare(pg(), e.name.c_str(), e.text.c_str(), 0, nullptr) == 1;
+    e.is_sent = true;
+    commands.push_back({&e, true});
   }
-  for (const auto& c : commands)
-    c.statement->is_sent = false;
-  if (!good || PQpipelineSync(pg()) != 1)
+  if (!good || !send_call(e, c))
     return broken(PQerrorMessage(pg()));
-  BC_TRYV(session_.flush());
-  return commands;
+  commands.push_back({&e, false});
+  return ok();
 }
 
 // Answers the call's rows, or nothing: prepared, failed, or not run because
@@ -279,36 +276,78 @@ result<std::vector<rows>> live_connection::receive(
   return answers;
 }
 
-result<std::vector<rows>> live_connection::run(std::span<const call> calls) {
-  if (dead_)
-    return gone();
+// Half a round trip leaves a connection nobody can use.
+result<std::vector<rows>> live_connection::finish(
+    const std::vector<sent>& commands) {
   ++trips;
+  // Only now is there anything to wait for.
   session_.begin_request();
-  auto commands = send(calls);
-  auto answers = commands ? receive(commands.value())
-                          : result<std::vector<rows>>{commands.error()};
-  // Half a round trip leaves a connection nobody can use.
+  for (const auto& c : commands)
+    c.statement->is_sent = false;
+  auto answers = [&]() -> result<std::vector<rows>> {
+    if (PQpipelineSync(pg()) != 1)
+      return broken(PQerrorMessage(pg()));
+    BC_TRYV(session_.flush());
+    return receive(commands);
+  }();
   dead_ = dead_ || PQpipelineStatus(pg()) != PQ_PIPELINE_OFF;
   return answers;
 }
 
+result<std::vector<rows>> live_connection::run(std::span<const call> calls) {
+  if (dead_)
+    return gone();
+  BC_TRYV(check_no_pipeline());
+  for (const auto& c : calls) {
+    BC_TRYV(check_texts(c));
+  }
+  std::vector<sent> commands;
+  for (const auto& c : calls) {
+    BC_TRYV(send(c, commands));
+  }
+  return finish(commands);
+}
+
+bool live_connection::queue(const call& c) {
+  if (!pipeline_)
+    return false;
+  auto& p = *pipeline_;
+  if (p.refused)
+    return true;
+  auto done = dead_ ? result<void>{gone()} : check_texts(c);
+  if (done)
+    done = send(c, p.commands);
+  if (done)
+    p.expected.emplace_back();
+  else
+    p.refused = done.error();
+  return true;
+}
+
 result<void> live_connection::expect_changes(std::int64_t rows) {
-  if (!queued_)
+  if (!pipeline_)
     return connection::expect_changes(rows);
-  if (!queued_->expected.empty())
-    queued_->expected.back() = rows;
+  if (!pipeline_->expected.empty())
+    pipeline_->expected.back() = rows;
   return ok();
 }
 
 result<void> live_connection::flush() {
-  auto sent = std::exchange(queued_, std::nullopt);
-  if (!sent || sent->calls.empty())
+  auto p = std::exchange(pipeline_, std::nullopt);
+  if (!p)
     return ok();
-  BC_TRY(answers, run(sent->calls));
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    changes_ = answers[i].changed();
-    if (sent->expected[i]) {
-      BC_TRYV(connection::expect_changes(*sent->expected[i]));
+  if (dead_)
+    return p->refused ? *p->refused : gone();
+  result<std::vector<rows>> answers = std::vector<rows>{};
+  if (!p->commands.empty())
+    answers = finish(p->commands);
+  BC_TRY(done, std::move(answers));
+  if (p->refused)
+    return *p->refused;
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    changes_ = done[i].changed();
+    if (p->expected[i]) {
+      BC_TRYV(connection::expect_changes(*p->expected[i]));
     }
   }
   return ok();
@@ -317,6 +356,7 @@ result<void> live_connection::flush() {
 result<void> live_connection::execute(const std::string& script) {
   if (dead_)
     return gone();
+  BC_TRYV(check_no_pipeline());
   ++trips;
   session_.begin_request();
   if (PQsendQuery(pg(), script.c_str()) != 1)

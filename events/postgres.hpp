@@ -26,9 +26,9 @@ inline constexpr milliseconds usual_silence{10'000};
 /// take long for what is large.
 inline constexpr milliseconds usual_request{30'000};
 
-/// Connects (the limits above, keepalives and TCP user timeout set; session
-/// time zone UTC). UNAVAILABLE when the server cannot be reached or is
-/// read-only (a standby, unless the URL has `target_session_attrs=any`),
+/// Connects (the limits above, keepalives and TCP user timeout set on both
+/// sides; session time zone UTC). UNAVAILABLE when the server cannot be reached
+/// or is read-only (a standby, unless the URL has `target_session_attrs=any`),
 /// INVALID_CONFIG for a URL libpq does not understand or a login that is
 /// refused. A connection on which an error of class 08, 57P or 25006 came, or
 /// whose server was given up, is dead: every later call answers UNAVAILABLE,

@@ -22,10 +22,13 @@ constexpr milliseconds diagnosis{5'000};
 
 // Before the URL's own options, which win. Shorter than the usual silence, so
 // that the server is heard first, and one that is given up does not go on for
-// long behind our back.
+// long behind our back. The TCP ones are of the server, which else keeps the
+// locks of a machine that is gone for as long as it is in no statement's time.
 constexpr const char* bounded_options =
     "-c statement_timeout=8s -c lock_timeout=5s "
-    "-c idle_in_transaction_session_timeout=10s ";
+    "-c idle_in_transaction_session_timeout=10s "
+    "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 "
+    "-c tcp_keepalives_count=3 -c tcp_user_timeout=10000 ";
 // After them. Times are bigint everywhere; the zone is for the rest.
 constexpr const char* fixed_options =
     " -c TimeZone=UTC -c DateStyle=ISO -c client_min_messages=warning";

@@ -114,7 +114,10 @@ class connection {
 
   /// From here to flush(), statements without rows may be sent without waiting
   /// for what becomes of them: a database across a network then costs one
-  /// round trip for many. Statements with rows must wait for the flush.
+  /// round trip for many. Statements with rows, scripts (execute) and whole
+  /// round trips must wait for the flush; on Postgres the latter two are
+  /// INTERNAL. A server may wait for the rest of it, with its locks held, so
+  /// the caller has what it writes at hand before it begins.
   virtual void begin_pipeline() {}
   /// Waits for all that was sent; the first fault of it, after which the
   /// transaction can only be rolled back.

@@ -148,7 +148,7 @@ class rows_of_event {
 
   result<void> operator()(const join_token::redeemed& r) {
     BC_TRY(s, db_.prepare(sql_.spend_token));
-    return one_row(s.bind(1, r.id.str()));
+    return one_row(s.bind(1, r.id.str()).bind(2, std::int64_t{1}));
   }
 
   result<void> operator()(const join_token::revoked& r) {
@@ -369,13 +369,25 @@ result<change> read_change(const envelope& event) {
   return change{};
 }
 
+result<void> spend_token(sql::connection& db, const statements& sql,
+                         const join_token_id& id, std::int64_t uses) {
+  BC_TRY(s, db.prepare(sql.spend_token));
+  BC_TRYV(s.bind(1, id.str()).bind(2, uses).run());
+  return db.expect_changes(1);
+}
+
+result<void> write_beside_row(sql::connection& db, const statements& sql,
+                              const envelope& event, const change& c) {
+  BC_TRYV(write_access(db, sql, c));
+  BC_TRYV(write_shared_hardware(db, sql, event, c));
+  return write_audit(db, sql, event);
+}
+
 result<void> write_change(sql::connection& db, const statements& sql,
                           const envelope& event, const change& c,
                           bool none_expired) {
   BC_TRYV(std::visit(rows_of_event{db, sql, event}, c));
-  BC_TRYV(write_access(db, sql, c));
-  BC_TRYV(write_shared_hardware(db, sql, event, c));
-  BC_TRYV(write_audit(db, sql, event));
+  BC_TRYV(write_beside_row(db, sql, event, c));
   if (none_expired || !std::holds_alternative<join_token::event>(c))
     return ok();
   BC_TRY(lapse, db.prepare(sql.lapse_tokens));

@@ -37,4 +37,20 @@ using change =
                                         const change& c,
                                         bool none_expired = false);
 
+/// For so many events by which the token was redeemed, where no token expired
+/// by then, what they change of its row; the rest is of write_beside_row.
+/// INTERNAL (in a pipeline its flush says so) when it has not so many uses
+/// left.
+[[nodiscard]] result<void> spend_token(sql::connection& db,
+                                       const statements& sql,
+                                       const join_token_id& id,
+                                       std::int64_t uses);
+
+/// What the event changes beside the rows of its kind: who may see it, shared
+/// hardware, the audit. A part of write_change.
+[[nodiscard]] result<void> write_beside_row(sql::connection& db,
+                                            const statements& sql,
+                                            const events::envelope& event,
+                                            const change& c);
+
 }  // namespace bc::projections

@@ -13,7 +13,7 @@ namespace bc::projections {
 
 /// Of what this program writes into the read models. Moved on by one whenever
 /// that changes: a table, a column, or what an event does to a row.
-inline constexpr std::uint64_t written_version = 4;
+inline constexpr std::uint64_t written_version = 5;
 
 struct checkpoint {
   std::uint64_t position = 0;  // of the last event that is in the read models

@@ -3,6 +3,7 @@
 #include "projections/apply.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace bc::projections {
 
@@ -41,6 +42,11 @@ class expiry_watch {
   time_point next_ = time_point::min();
 };
 
+struct readable {
+  const envelope* event;
+  change what;
+};
+
 class group {
  public:
   group(sql::connection& db, const statements& sql,
@@ -61,35 +67,79 @@ class group {
   void park(const envelope& e, const fault& why) {
     parked.emplace(e.stream, parked_stream{e.position, reason_of(why)});
   }
-  result<void> send(std::span<const envelope> events);
+  std::vector<readable> read(std::span<const envelope> events);
+  result<void> send(std::span<const readable> events);
+  result<void> send_one(const envelope& e, const change& c);
+  result<void> spend(const join_token_id& id);
   result<void> apply_one(const envelope& e);
 
   sql::connection& db_;
   const statements& sql_;
   const parked_streams& before_;
   expiry_watch expiry_;
+  // Uses that are taken off at the end: nothing else of a group looks at them,
+  // and a row that is written again and again gets slower each time.
+  std::map<join_token_id, std::int64_t> spent_;
 };
 
-result<void> group::send(std::span<const envelope> events) {
+/// Null when the change is another one.
+template <class Event>
+const Event* token_event_in(const change& c) {
+  const auto* of_token = std::get_if<events::join_token::event>(&c);
+  return of_token == nullptr ? nullptr : std::get_if<Event>(of_token);
+}
+
+std::vector<readable> group::read(std::span<const envelope> events) {
+  std::vector<readable> out;
+  out.reserve(events.size());
   for (const auto& e : events) {
     if (is_parked(e.stream))
       continue;
     if (auto c = read_change(e); !c)
       park(e, c.error());
-    else {
-      BC_TRYV(write_change(db_, sql_, e, c.value(),
-                           expiry_.none_expired_at(e, c.value())));
-    }
+    else
+      out.push_back({&e, std::move(c).value()});
+  }
+  return out;
+}
+
+result<void> group::send(std::span<const readable> events) {
+  for (const auto& e : events) {
+    BC_TRYV(send_one(*e.event, e.what));
+  }
+  while (!spent_.empty()) {
+    BC_TRYV(spend(spent_.begin()->first));
   }
   return ok();
+}
+
+result<void> group::send_one(const envelope& e, const change& c) {
+  using namespace events::join_token;
+  bool none_expired = expiry_.none_expired_at(e, c);
+  // What was used before it was made does not fit, and must not come to.
+  if (const auto* t = token_event_in<created>(c); t && spent_.contains(t->id)) {
+    BC_TRYV(spend(t->id));
+  }
+  const auto* use = token_event_in<redeemed>(c);
+  if (use == nullptr || !none_expired)
+    return write_change(db_, sql_, e, c, none_expired);
+  ++spent_[use->id];
+  return write_beside_row(db_, sql_, e, c);
+}
+
+result<void> group::spend(const join_token_id& id) {
+  auto taken = spent_.extract(id);
+  return spend_token(db_, sql_, taken.key(), taken.mapped());
 }
 
 result<void> group::apply_quickly(std::span<const envelope> events) {
   if (events.size() >= large_group) {
     BC_TRYV(expiry_.start(db_, sql_));
   }
+  // Before the pipeline, in which a server waits with its locks held.
+  auto readable_events = read(events);
   db_.begin_pipeline();
-  auto sent = send(events);
+  auto sent = send(readable_events);
   auto flushed = db_.flush();
   return sent ? flushed : sent;
 }

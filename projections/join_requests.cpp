@@ -131,10 +131,16 @@ sql::statement& bind_joined(sql::statement& s, const events::node::joined& j,
       .bind(4, flag(j.cert.role == pki::certificate_role::ramdisk));
 }
 
-result<void> mark(sql::connection& db, const std::string& statement,
-                  const events::node::joined& j, const std::string& by) {
-  BC_TRY(s, db.prepare(statement));
-  return bind_joined(s, j, by).run();
+result<void> mark_by_ek(sql::connection& db, const statements& sql,
+                        const events::node::joined& j) {
+  BC_TRY(s, db.prepare(sql.join_by_ek));
+  return bind_joined(s, j, j.ek_hash).run();
+}
+
+result<void> mark_by_hardware(sql::connection& db, const statements& sql,
+                              const events::node::joined& j) {
+  BC_TRY(s, db.prepare(sql.join_by_hardware));
+  return bind_joined(s, j, j.hardware_key).bind(5, j.tenant.str()).run();
 }
 
 result<void> mark_by_mac(sql::connection& db, const statements& sql,
@@ -152,10 +158,10 @@ result<void> mark_by_mac(sql::connection& db, const statements& sql,
 result<void> mark_joined(sql::connection& db, const statements& sql,
                          const events::node::joined& j) {
   if (!j.ek_hash.empty()) {
-    BC_TRYV(mark(db, sql.join_by_ek, j, j.ek_hash));
+    BC_TRYV(mark_by_ek(db, sql, j));
   }
   if (j.hardware_key_trusted)
-    return mark(db, sql.join_by_hardware, j, j.hardware_key);
+    return mark_by_hardware(db, sql, j);
   for (const auto& mac : events::macs_of(j)) {
     BC_TRYV(mark_by_mac(db, sql, j, mac));
   }

@@ -4,7 +4,6 @@
 #include "events/sql.hpp"
 #include "projections/queries.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -138,25 +137,6 @@ class row_reader {
   return n;
 }
 
-/// At most `limit` of the rows, and the cursor of the next page. The statement
-/// must give one row more where there is one.
-template <class Read>
-[[nodiscard]] auto read_page(sql::statement& s, int limit, Read read)
-    -> result<page<decltype(read(row_reader{s}))>> {
-  page<decltype(read(row_reader{s}))> out;
-  for (;;) {
-    BC_TRY(more, s.step());
-    if (!more)
-      break;
-    if (out.items.size() == static_cast<std::size_t>(limit)) {
-      out.next = out.items.back().id;
-      break;
-    }
-    out.items.push_back(read(row_reader{s}));
-  }
-  return out;
-}
-
 [[nodiscard]] inline command_row read_command(row_reader r) {
   command_row c;
   c.sequence = r.text();
@@ -174,6 +154,18 @@ template <class Read>
     static_cast<void>(r.optional_text());
   c.output = r.optional_text();
   return c;
+}
+
+[[nodiscard]] inline joined_request_row read_joined_request(row_reader r) {
+  return {r.text(), r.text(), r.text(), r.optional_time()};
+}
+
+[[nodiscard]] inline revocation_row read_revocation(row_reader r) {
+  return {sql::of_sql(r.number()), r.time()};
+}
+
+[[nodiscard]] inline revoked_row read_revoked(row_reader r) {
+  return {r.text(), r.time(), r.text(), r.text()};
 }
 
 [[nodiscard]] inline credential_row read_credential(row_reader r) {

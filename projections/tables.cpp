@@ -194,8 +194,8 @@ statements::statements(std::string_view suffix) {
       " values (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
       " ?14, ?15)");
   set(spend_token,
-      "update join_tokens set uses_left = uses_left - 1"
-      " where id = ? and uses_left > 0");
+      "update join_tokens set uses_left = uses_left - ?2"
+      " where id = ?1 and uses_left >= ?2");
   set(revoke_token, "update join_tokens set revoked_at = ? where id = ?");
   // A few for each event: a crowd that expires at once must not make one
   // append slow, and no event adds more than one.
@@ -244,7 +244,12 @@ statements::statements(std::string_view suffix) {
   set(join_by_hardware,
       "update join_requests set joined_as = ?1 where open = 1 and site = ?2"
       " and hardware_key = ?3 and hardware_key_trusted = 1"
-      " and (ek_hash is null or ?4 = 0)");
+      " and (ek_hash is null or ?4 = 0)"
+      " and (?5 = case pool when '' then tenant else (select pools.tenant"
+      " from pools where pools.id = join_requests.pool) end"
+      " or (pool = '' and exists (select 1 from sites where"
+      " sites.id = join_requests.site and sites.kind = 'dedicated'"
+      " and sites.dedicated_to = ?5)))");
   set(join_by_ek,
       "update join_requests set joined_as = ?1 where open = 1 and site = ?2"
       " and ek_hash = ?3 and ?4 = 0");

@@ -45,6 +45,43 @@ TEST_CASE("json: a key given twice (case 141)") {
   CHECK(json::parse(R"({"a":{"a":1},"b":{"a":1}})"));
 }
 
+TEST_CASE("json: a key given twice among many (case 141)") {
+  auto object_of = [](int keys, int again) {
+    std::string out = "{";
+    for (int i = 0; i < keys; ++i)
+      out += "\"a key of some length " + std::to_string(i) + "\":[{}],";
+    return out + "\"a key of some length " + std::to_string(again) + "\":0}";
+  };
+  for (int keys : {1, 15, 16, 17, 18, 1000}) {
+    INFO(keys);
+    CHECK(json::parse(object_of(keys, keys)));
+    for (int again : {0, 15, 16, 17})
+      if (again < keys)
+        check_bad(object_of(keys, again));
+  }
+}
+
+TEST_CASE("json: every kind of value is kept") {
+  auto text =
+      R"([null,true,false,0,-1,2147483648,-2147483649,9223372036854775807,)"
+      R"(18446744073709551615,1.5,"a\"b","",[],{},{"k":[{"l":1}]}])";
+  auto doc = json::parse(text);
+  REQUIRE(doc);
+  CHECK(json::to_text(doc.value()) == text);
+}
+
+TEST_CASE("json: a value copied from a document outlives it") {
+  json::document copy;
+  {
+    auto doc = json::parse(
+        R"({"a key that is longer than a short text":["and its value too"]})");
+    REQUIRE(doc);
+    copy.CopyFrom(doc.value(), copy.GetAllocator());
+  }
+  CHECK(json::to_text(copy) ==
+        R"({"a key that is longer than a short text":["and its value too"]})");
+}
+
 TEST_CASE("json: NUL, as an escape and raw (case 142)") {
   check_bad(R"({"a":"x\u0000y"})");
   check_bad(R"({"a\u0000":1})");
@@ -60,6 +97,32 @@ TEST_CASE("json: text is UTF-8 (case 138)") {
   check_bad("\"\xed\xa0\x80\"");
   check_bad("\"\\ud800\"");
   check_bad("\xef\xbb\xbf{}");
+  for (const char* bad : {"\xff", "{} \x80", "[\xc3\xa4]", "\xf0\x9f\x98\x80"})
+    check_bad(bad);
+  for (const char* good : {"\"\xc3\xa4\"", "\"\xf0\x9f\x98\x80\"",
+                           "\"\\ud83d\\ude00\"", "{\"\xe2\x82\xac\":1}"})
+    CHECK(json::parse(good));
+}
+
+TEST_CASE("json: half a surrogate pair is not UTF-8 (case 138)") {
+  check_bad(R"("\udc00")");
+  check_bad(R"("a \udfffx")");
+  check_bad(R"({"\udc00":1})");
+  check_bad(R"({"a":["\ud83d\ude00\ude00"]})");
+}
+
+// Whatever its place in memory: nothing behind the text is looked at.
+TEST_CASE("json: text that ends within a character (case 138)") {
+  for (const char* end : {"\"\xf0", "\"\xf4", "\"\xe2", "\"\xc3", "\"\xf0\x9f",
+                          "\"\xf0\"", "\"\xf0\x9f\"", "{\"a\":\"\xf0",
+                          "{\"\xe2", "\"\\ud83d", "\"\\ud83d\\u", "\"\\"})
+    for (std::size_t before = 0; before <= 40; ++before) {
+      auto text = std::string(before, ' ') + end;
+      check_bad(text);
+      text = end;
+      text.insert(text.find('"') + 1, std::string(before, 'x'));
+      check_bad(text);
+    }
 }
 
 TEST_CASE("json: the fault names the byte") {

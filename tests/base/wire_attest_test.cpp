@@ -1,4 +1,5 @@
 // spec: ATTESTATION sections 1.1 and 3 (messages, bounds)
+#include "tests/base/wire_checks.hpp"
 #include "tests/base/wire_samples.hpp"
 
 #include <catch2/catch.hpp>
@@ -7,20 +8,6 @@ using namespace bc;
 using namespace wire_samples;
 
 namespace {
-
-std::string swapped(std::string text, const std::string& part,
-                    const std::string& instead) {
-  auto at = text.find(part);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, part.size(), instead);
-}
-
-template <class Decoded>
-void check_bad(const Decoded& got, const std::string& path) {
-  REQUIRE_FALSE(got);
-  CHECK(got.error().code == errc::invalid_input);
-  CHECK(got.error().path == path);
-}
 
 bool fits(const wire::join_request& r) {
   return wire::decode_join_request(wire::encode(r)).has_value();

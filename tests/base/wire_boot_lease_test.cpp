@@ -1,30 +1,13 @@
 // spec: ATTESTATION section 4 (the boot lease); DESIGN section 7 (messages)
 #include "base/wire_boot_lease.hpp"
 
+#include "tests/base/wire_checks.hpp"
 #include "tests/base/wire_samples.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace bc;
 using namespace wire_samples;
-
-namespace {
-
-std::string swapped(std::string text, const std::string& part,
-                    const std::string& instead) {
-  auto at = text.find(part);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, part.size(), instead);
-}
-
-template <class T>
-void check_bad(const result<T>& got, const std::string& path) {
-  REQUIRE_FALSE(got);
-  CHECK(got.error().code == errc::invalid_input);
-  CHECK(got.error().path == path);
-}
-
-}  // namespace
 
 TEST_CASE("wire: a boot lease request round-trips") {
   const auto sent = boot_lease_request();

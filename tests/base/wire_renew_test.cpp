@@ -1,5 +1,6 @@
 // spec: DESIGN section 7 (messages, bounds), joining#renewal
 #include "base/encoding.hpp"
+#include "tests/base/wire_checks.hpp"
 #include "tests/base/wire_samples.hpp"
 
 #include <catch2/catch.hpp>
@@ -11,19 +12,9 @@ using namespace wire_samples;
 
 namespace {
 
-std::string swapped(std::string text, const std::string& part,
-                    const std::string& instead) {
-  auto at = text.find(part);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, part.size(), instead);
-}
-
 void check_bad(const std::string& body, const std::string& path) {
   INFO(body.substr(0, 300));
-  auto r = wire::decode_renew_request(body);
-  REQUIRE_FALSE(r);
-  CHECK(r.error().code == errc::invalid_input);
-  CHECK(r.error().path == path);
+  wire_samples::check_bad(wire::decode_renew_request(body), path);
 }
 
 bool fits(const wire::renew_request& r) {

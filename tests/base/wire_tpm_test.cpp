@@ -1,5 +1,6 @@
 // spec: ATTESTATION sections 1 (caps), 2.1 and 2.7 (messages of a TPM) and 4
 // (of discovery)
+#include "tests/base/wire_checks.hpp"
 #include "tests/base/wire_samples.hpp"
 
 #include <catch2/catch.hpp>
@@ -8,20 +9,6 @@ using namespace bc;
 using namespace wire_samples;
 
 namespace {
-
-std::string swapped(std::string text, const std::string& part,
-                    const std::string& instead) {
-  auto at = text.find(part);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, part.size(), instead);
-}
-
-template <class Decoded>
-void check_bad(const Decoded& got, const std::string& path) {
-  REQUIRE_FALSE(got);
-  CHECK(got.error().code == errc::invalid_input);
-  CHECK(got.error().path == path);
-}
 
 wire::join_request decoded(const wire::join_request& sent) {
   auto got = wire::decode_join_request(wire::encode(sent));

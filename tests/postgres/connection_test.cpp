@@ -136,6 +136,22 @@ TEST_CASE("postgres: a lost or read-only connection is dead (cases 161, 162)",
   CHECK(db->execute("select 1").error().code == errc::unavailable);
 }
 
+// On a local socket they are not in force, so that only what was asked for can
+// be seen.
+TEST_CASE("postgres: the server looks for a machine that is gone",
+          "[postgres]") {
+  auto db = connect(shared_postgres_url());
+  auto asked = [&](const std::string& name) {
+    auto s = db->prepare("select reset_val from pg_settings where name = ?");
+    REQUIRE(s.value().bind(1, name).step());
+    return s.value().text(0);
+  };
+  CHECK(asked("tcp_keepalives_idle") == "10");
+  CHECK(asked("tcp_keepalives_interval") == "5");
+  CHECK(asked("tcp_keepalives_count") == "3");
+  CHECK(asked("tcp_user_timeout") == "10000");
+}
+
 TEST_CASE("postgres: a backend that is ended makes its connection dead",
           "[postgres]") {
   postgres_schema schema;

@@ -1,11 +1,11 @@
 // Join requests with two processes on one store, which have nothing in common
 // but Postgres; the read models follow as they can.
+#include "actors/sync_ledger.hpp"
 #include "base/encoding.hpp"
 #include "events/catalog.hpp"
 #include "pki/digest.hpp"
 #include "tests/actors/waiting_machines.hpp"
 #include "tests/postgres/read_models.hpp"
-#include "tests/support/sync_ledger.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -29,7 +29,8 @@ struct server {
     auto opened = events::open_postgres_journal(models.schema.url());
     REQUIRE(opened);
     journal = std::move(opened).value();
-    ledger = std::make_shared<test::sync_ledger>(*journal, time, queries.get());
+    ledger =
+        std::make_shared<actors::sync_ledger>(*journal, time, queries.get());
   }
   static std::unique_ptr<projections::queries> open(const std::string& url) {
     auto q = projections::open_postgres_queries(url);

@@ -1,6 +1,8 @@
 // Many writes in one round trip (events/sql.hpp: begin_pipeline).
 #include "tests/support/postgres.hpp"
 
+#include <thread>
+
 using namespace bc;
 using namespace bc::testing;
 
@@ -59,4 +61,91 @@ TEST_CASE("postgres: a pipeline's flush tells what did not fit", "[postgres]") {
   CHECK(db->in_transaction());
   REQUIRE(db->execute("rollback"));
   CHECK(ask(schema.url(), "select sum(v)::bigint from t") == "0");
+}
+
+TEST_CASE("postgres: what a pipeline cannot send, its flush tells",
+          "[postgres]") {
+  postgres_schema schema;
+  auto db = filled(schema);
+  REQUIRE(db->execute("create table texts (t text); begin"));
+  db->begin_pipeline();
+  REQUIRE(set(*db, 1, 1, 1));
+  {
+    auto s = db->prepare("insert into texts values (?)");
+    REQUIRE(s.value().bind(1, std::string(1, '\0')).run());
+  }
+  REQUIRE(set(*db, 2, 1, 1));
+  auto done = db->flush();
+  REQUIRE(!done);
+  CHECK(done.error().code == errc::internal);
+  CHECK(db->is_alive());
+  REQUIRE(db->execute("rollback"));
+  CHECK(ask(schema.url(), "select sum(v)::bigint from t") == "0");
+  CHECK(set(*db, 1, 5, 1));
+}
+
+// Nobody reads the answers before the flush: neither side may wait for ever.
+TEST_CASE("postgres: a pipeline larger than every buffer on its way",
+          "[postgres]") {
+  postgres_schema schema;
+  auto db = filled(schema);
+  REQUIRE(db->execute("create table texts (t text)"));
+  db->begin_pipeline();
+  const std::string text(100'000, 'x');
+  for (int i = 0; i < 200; ++i) {
+    auto s = db->prepare("insert into texts values (?) returning t");
+    REQUIRE(s.value().bind(1, text).run());
+  }
+  REQUIRE(db->flush());
+  CHECK(ask(schema.url(), "select count(*) from texts") == "200");
+}
+
+TEST_CASE("postgres: a pipeline on a lost connection", "[postgres]") {
+  postgres_schema schema;
+  auto db = filled(schema);
+  db->abandon();
+  db->begin_pipeline();
+  auto done = [&]() -> result<void> {
+    BC_TRYV(set(*db, 1, 1, 1));
+    return db->flush();
+  }();
+  REQUIRE(!done);
+  CHECK(done.error().code == errc::unavailable);
+}
+
+TEST_CASE("postgres: a pipeline whose connection is given up", "[postgres]") {
+  postgres_schema schema;
+  auto db = filled(schema);
+  db->begin_pipeline();
+  REQUIRE(set(*db, 1, 1, 1));
+  db->abandon();
+  auto done = db->flush();
+  REQUIRE(!done);
+  CHECK(done.error().code == errc::unavailable);
+}
+
+TEST_CASE("postgres: nothing else runs before a pipeline's flush",
+          "[postgres]") {
+  postgres_schema schema;
+  auto db = filled(schema);
+  db->begin_pipeline();
+  REQUIRE(set(*db, 1, 1, 1));
+  CHECK(db->execute("select 1").error().code == errc::internal);
+  postgres::call call{"select 1", {}};
+  CHECK(db->run({&call, 1}).error().code == errc::internal);
+  REQUIRE(set(*db, 2, 1, 1));
+  REQUIRE(db->flush());
+  CHECK(db->execute("select 1"));
+  CHECK(ask(schema.url(), "select sum(v)::bigint from t") == "2");
+}
+
+TEST_CASE("postgres: a pipeline's time begins with its flush", "[postgres]") {
+  postgres_schema schema;
+  auto db = filled(schema);
+  db->allow_silence(postgres::usual_silence, milliseconds{2'000});
+  db->begin_pipeline();
+  REQUIRE(set(*db, 1, 1, 1));
+  std::this_thread::sleep_for(milliseconds{2'100});
+  REQUIRE(set(*db, 2, 1, 1));
+  CHECK(db->flush());
 }

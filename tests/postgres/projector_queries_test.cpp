@@ -12,6 +12,7 @@ using read_model_store = followed_store;
 
 #include "tests/projections/command_cases.hpp"
 #include "tests/projections/directory_cases.hpp"
+#include "tests/projections/joined_request_cases.hpp"
 #include "tests/projections/projector_cases.hpp"
 #include "tests/projections/rejoin_cases.hpp"
 #include "tests/projections/request_cases.hpp"
@@ -191,7 +192,8 @@ std::string plan_of(sql::connection& db, std::string_view query,
 
 TEST_CASE("queries: none scans a table or sorts, on Postgres", "[postgres]") {
   postgres_models models;
-  auto db = testing::connect(models.schema.url());
+  // To fill the tables takes longer than any statement of a server may.
+  auto db = testing::connect(models.schema.url(), postgres::patience::endless);
   REQUIRE(db->execute(filling));
   // The plan for these values, and the one for any.
   std::string mode = GENERATE("force_custom_plan", "force_generic_plan");

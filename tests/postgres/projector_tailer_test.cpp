@@ -3,6 +3,7 @@
 #include "projections/checkpoint.hpp"
 #include "projections/tailer.hpp"
 #include "tests/postgres/read_models.hpp"
+#include "tests/projections/spend_histories.hpp"
 
 #include <thread>
 
@@ -46,6 +47,23 @@ TEST_CASE("tailer: the same events make the same rows on both databases",
   auto rebuilt = projections::rebuild(*f.store_fixture::connect(), *f.store);
   REQUIRE(rebuilt);
   CHECK(f.models.checksum() == f.checksum());
+}
+
+TEST_CASE("tailer: the uses of tokens in a group make the same rows",
+          "[postgres]") {
+  auto make = GENERATE(&uses_and_an_expiry, &overspent, &used_before_made);
+  store_fixture f;
+  make(f);
+  auto parked = ask(*f.connect(), parked_there);
+  postgres_models models;
+  models.follow(*f.store);
+  models.settle(*f.store);
+  models.tailers.clear();
+  CHECK(models.checksum() == f.checksum());
+  CHECK(in(models, std::string{parked_there}) == parked);
+  models.rebuild(*f.store);
+  CHECK(models.checksum() == f.checksum());
+  CHECK(in(models, std::string{parked_there}) == parked);
 }
 
 TEST_CASE("tailer: a poison event parks its stream, the others go on",

@@ -11,6 +11,7 @@ using read_model_store = store_fixture;
 
 #include "tests/projections/command_cases.hpp"
 #include "tests/projections/directory_cases.hpp"
+#include "tests/projections/joined_request_cases.hpp"
 #include "tests/projections/rejoin_cases.hpp"
 #include "tests/projections/request_cases.hpp"
 #include "tests/projections/watch_cases.hpp"

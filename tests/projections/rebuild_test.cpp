@@ -1,6 +1,7 @@
 // The read models can be thrown away and made again, row for row.
 #include "projections/tables.hpp"
 #include "store_fixture.hpp"
+#include "tests/projections/spend_histories.hpp"
 
 using namespace bc;
 using namespace bc::testing;
@@ -100,6 +101,34 @@ TEST_CASE("rebuild: a parked stream stays where it was, others are freed") {
   CHECK(ask(*db, "select count(*) from parked_streams") == "1");
   CHECK(ask(*db, "select stream || position from parked_streams") ==
         stream_of(bad.id) + "5");
+}
+
+TEST_CASE("rebuild: the uses of tokens, some of which expire meanwhile") {
+  store_fixture f;
+  uses_and_an_expiry(f);
+  auto sum = f.checksum();
+  CHECK(rebuild(f) == f.store->head().value().position);
+  CHECK(f.checksum() == sum);
+  auto db = f.connect();
+  CHECK(ask(*db,
+            "select group_concat(uses_left || ' ' || lapsed) from (select "
+            "* from join_tokens order by max_uses)") == "0 1,10 0");
+}
+
+TEST_CASE("rebuild: a token that does not fit its uses is parked at the same") {
+  auto [make, uses_left] = GENERATE(table<void (*)(history&), std::string>(
+      {{&overspent, "0,12"}, {&used_before_made, "42"}}));
+  store_fixture f;
+  make(f);
+  auto sum = f.checksum();
+  auto parked = ask(*f.connect(), parked_there);
+  CHECK(parked.starts_with("1 join_token:"));
+  rebuild(f);
+  CHECK(f.checksum() == sum);
+  CHECK(ask(*f.connect(), parked_there) == parked);
+  CHECK(ask(*f.connect(),
+            "select group_concat(uses_left) from (select uses_left from "
+            "join_tokens order by max_uses)") == uses_left);
 }
 
 TEST_CASE("rebuild: an empty journal makes empty tables") {

@@ -107,8 +107,10 @@ inline const std::string& shared_postgres_url() {
   return url;
 }
 
-inline std::unique_ptr<postgres::connection> connect(const std::string& url) {
-  auto db = postgres::connection::open(url);
+inline std::unique_ptr<postgres::connection> connect(
+    const std::string& url,
+    postgres::patience p = postgres::patience::bounded) {
+  auto db = postgres::connection::open(url, p);
   if (!db)
     FAIL(db.error().message << " " << db.error().detail);
   return std::move(db).value();
