@@ -1,7 +1,9 @@
 #include "actors/token_issuer.hpp"
 
 #include "actors/batches.hpp"
+#include "actors/join_token/token_attesting.hpp"
 #include "actors/token_secret.hpp"
+#include "base/wire_attest.hpp"
 #include "events/reclaim_rules.hpp"
 #include "events/streams.hpp"
 #include "pki/digest.hpp"
@@ -67,7 +69,15 @@ class issuing : public std::enable_shared_from_this<issuing> {
     if (s.pool->pool_agent != events::pool::agent::bcd)
       return fail(errc::invalid_state,
                   "The machines of this pool run no daemon");
+    if (!events::pool::admits_attestor(s.pool->rules, attestor()))
+      return fail(errc::invalid_state, "The pool's joinAttestors leave out " +
+                                           std::string{attestor()});
     return ok();
+  }
+
+  [[nodiscard]] std::string_view attestor() const {
+    return token_.token_role == role::discovery ? wire::discovery_attestor
+                                                : token_attestor;
   }
 
   void look_at_site(const shared_state<events::pool::state>& pool) {
@@ -169,14 +179,14 @@ class issuing : public std::enable_shared_from_this<issuing> {
                         order_.tenant.str(),
                         0,
                         {events::join_token::encode(token_)}});
-    streams_->append(
-        std::move(b),
-        then([](issuing& me, const events::append_outcome& outcome) {
-          if (std::holds_alternative<events::appended>(outcome))
-            return me.done_(issued_token{me.token_.id, me.reference_,
-                                         me.token_.expires_at});
-          me.decide_again();
-        }));
+    streams_->append(std::move(b), [me = shared_from_this()](auto outcome) {
+      if (!outcome)
+        return me->give_up(me->perhaps_made(outcome.error()));
+      if (std::holds_alternative<events::appended>(outcome.value()))
+        return me->done_(
+            issued_token{me->token_.id, me->reference_, me->token_.expires_at});
+      me->decide_again();
+    });
   }
 
   void decide_again() {
@@ -184,6 +194,13 @@ class issuing : public std::enable_shared_from_this<issuing> {
       return look_at_pool();
     give_up(
         fail(errc::unavailable, "What this rests on keeps changing; retry"));
+  }
+
+  // Whoever repeats it gets another token.
+  [[nodiscard]] fault perhaps_made(fault why) const {
+    if (why.code == errc::unavailable)
+      why.message += ". The token may exist: revoke " + token_.id.str();
+    return why;
   }
 
   // A secret whose token may be in the journal all the same opens nothing that

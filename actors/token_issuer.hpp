@@ -47,8 +47,9 @@ struct issued_token {
 ///
 /// Answers: INVALID_INPUT for a lifetime or MAC that no token may have,
 /// NOT_FOUND for a pool or node that is not the tenant's, INVALID_STATE where
-/// nothing joins any more, or for a node that no machine with such a token may
-/// be; else faults are infrastructure.
+/// nothing joins any more, in a pool whose policy lets nobody join that way, or
+/// for a node that no machine with such a token may be; else faults are
+/// infrastructure, and an UNAVAILABLE one names the token that may exist.
 class token_issuer {
  public:
   token_issuer(std::shared_ptr<ledger> streams,

@@ -25,7 +25,8 @@ bool is_of_its_own(const join_request::opened& r, const node::joined& j) {
   return r.pool ? r.pool == j.pool : r.tenant == j.tenant;
 }
 
-bool is_same_machine(const join_request::state& s, const node::joined& j) {
+bool is_same_machine(const join_request::state& s, const tenant_id& waits_for,
+                     const node::joined& j) {
   const auto& r = *s.request;
   const auto& seen = r.seen;
   if (r.site != j.site ||
@@ -33,7 +34,7 @@ bool is_same_machine(const join_request::state& s, const node::joined& j) {
     return false;
   if (seen.tpm && seen.tpm->ek_hash == j.ek_hash)
     return true;
-  if (seen.trusted && j.hardware_key_trusted &&
+  if (waits_for == j.tenant && seen.trusted && j.hardware_key_trusted &&
       seen.hardware_key == j.hardware_key)
     return true;
   return s.stored == join_request::status::pending && is_of_its_own(r, j) &&

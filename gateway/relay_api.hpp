@@ -2,6 +2,7 @@
 
 #include "gateway/relay_client.hpp"
 #include "gateway/relay_link.hpp"
+#include "gateway/relay_tls.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -14,13 +15,6 @@
 #include <vector>
 
 namespace bc::gateway {
-
-/// What a connection to an API process is opened with, and whose certificates
-/// it is checked by.
-struct relay_tls {
-  std::shared_ptr<boost::asio::ssl::context> context;
-  std::vector<bytes> internal_cas;
-};
 
 /// One API process as the gateway sees it: keeps a connection to it, knows
 /// whether it lives and which requests wait for it; included by gateway/*.cpp

@@ -72,9 +72,9 @@ void relay_trial::end(const std::string& why) {
   if (std::exchange(ended_, true))
     return;
   if (why.empty())
-    spdlog::info("relay: {} is reached by the renewed certificate", name_);
+    spdlog::info("relay: {} is reached by the certificate in its files", name_);
   else
-    spdlog::warn("relay: {} is not reached by the renewed certificate: {}",
+    spdlog::warn("relay: {} is not reached by the certificate in its files: {}",
                  name_, why);
   if (link_)
     link_->close("it is over");

@@ -24,6 +24,8 @@ namespace node = events::node;
 
 using request_state = shared_state<request::state>;
 using node_state = shared_state<node::state>;
+using pool_state = shared_state<events::pool::state>;
+using site_state = shared_state<events::site::state>;
 
 // Which node it became is told of one of the pool that claimed it. What nobody
 // claimed every tenant sees that the site serves: there only a node of the
@@ -93,15 +95,41 @@ class superseding : public std::enable_shared_from_this<superseding> {
   }
 
   void read_node() {
-    streams_->node(node_id_,
-                   then<node_state>([this](node_state s) { close(*s); }));
+    streams_->node(node_id_, then<node_state>([this](node_state s) {
+                     joined_ = std::move(s);
+                     find_who_waits();
+                   }));
   }
 
-  // Nothing to close: the read models are behind, or it was approved since.
-  void close(const node::state& joined) {
-    if (!request_->request || !joined.node ||
-        joined.current == node::status::retired ||
-        !events::is_same_machine(*request_, *joined.node))
+  // The tenant of the pool that has claimed it, else the site's owner, or the
+  // only tenant that a dedicated site serves beside it.
+  void find_who_waits() {
+    const auto& waiting = request_->request;
+    if (!waiting)
+      return next();
+    if (waiting->pool)
+      return streams_->pool(*waiting->pool,
+                            then<pool_state>([this](pool_state s) {
+                              s->pool ? close(s->pool->tenant) : next();
+                            }));
+    streams_->site(
+        waiting->site, then<site_state>([this](site_state s) {
+          const auto& joined = joined_->node;
+          const bool is_theirs =
+              joined && s->site &&
+              s->site->site_kind == events::site::kind::dedicated &&
+              s->site->dedicated_to == joined->tenant;
+          close(is_theirs ? joined->tenant : request_->request->tenant);
+        }));
+  }
+
+  // Nothing to close: the read models are behind, or it was approved or the
+  // site given to another tenant since. The read models' mark of it stays until
+  // it ends, and each look passes over it.
+  void close(const tenant_id& waits_for) {
+    const auto& joined = *joined_;
+    if (!joined.node || joined.current == node::status::retired ||
+        !events::is_same_machine(*request_, waits_for, *joined.node))
       return next();
     const auto now = streams_->now();
     auto decided = decide(
@@ -147,6 +175,7 @@ class superseding : public std::enable_shared_from_this<superseding> {
   std::string about_;                    // what is looked at
   node_id node_id_;
   request_state request_;
+  node_state joined_;
 };
 
 }  // namespace

@@ -17,11 +17,25 @@ result<control_record> parse(const std::string& text) {
     BC_TRY(position, in.integer("position"));
     BC_TRY(hash, in.text("hash"));
     BC_TRY(checkpoint, in.optional_integer("checkpoint"));
-    if (position < 1 || checkpoint.value_or(0) < 0)
+    // Not in the records of older programs.
+    BC_TRY(partitions, in.optional_integer("partitions"));
+    BC_TRY(by, in.optional_text("layout"));
+    BC_TRY(placed_after, in.optional_integer("placedAfter"));
+    if (position < 1 || checkpoint.value_or(0) < 0 ||
+        placed_after.value_or(0) < 0)
       return fail(errc::invalid_input, "is no position");
-    return control_record{incarnation, static_cast<std::uint64_t>(position),
+    if (partitions.value_or(0) < 0 || partitions.value_or(0) > most_partitions)
+      return fail(errc::invalid_input, "is no number of partitions");
+    const auto events_by = by ? parse_layout(*by) : std::nullopt;
+    if (by && !events_by)
+      return fail(errc::invalid_input, "is no layout");
+    return control_record{incarnation,
+                          static_cast<std::uint64_t>(position),
                           hash,
-                          static_cast<std::uint64_t>(checkpoint.value_or(0))};
+                          static_cast<std::uint64_t>(checkpoint.value_or(0)),
+                          static_cast<std::int32_t>(partitions.value_or(0)),
+                          events_by,
+                          static_cast<std::uint64_t>(placed_after.value_or(0))};
   };
   auto out = read();
   if (!out)
@@ -44,6 +58,13 @@ fault mismatch(const control_record& c, const std::string& journal_has) {
 
 }  // namespace
 
+std::uint64_t misplaced_until(const control_record& c,
+                              const topic_names& now) noexcept {
+  return c.partitions == now.partitions && c.events_by == now.events_by
+             ? c.placed_after
+             : c.position;
+}
+
 record to_record(const control_record& c, const std::string& topic,
                  const std::string& transactional_id) {
   json::writer out;
@@ -52,7 +73,10 @@ record to_record(const control_record& c, const std::string& topic,
       .field("position", c.position)
       .field("hash", c.hash)
       .field("checkpoint", c.checkpoint)
-      .end_object();
+      .field("partitions", c.partitions);
+  if (c.events_by)
+    out.field("layout", text_of(*c.events_by));
+  out.field("placedAfter", c.placed_after).end_object();
   return {topic, 0, transactional_id, {}, out.str()};
 }
 

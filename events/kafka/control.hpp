@@ -17,8 +17,20 @@ struct control_record {
   std::uint64_t position = 0;
   std::string hash;              // of the event at that position
   std::uint64_t checkpoint = 0;  // position of the last one published
+  /// Of the topics of events, as configured when it was written; 0 and none:
+  /// nobody said.
+  std::int32_t partitions = 0;
+  std::optional<layout> events_by = std::nullopt;
+  /// Every event after this position lies in that layout's topic, in its key's
+  /// partition; those up to it may lie in another.
+  std::uint64_t placed_after = 0;
   bool operator==(const control_record&) const = default;
 };
+
+/// Up to where events may lie in another topic than these, or in another
+/// partition than that of their key, by the last record.
+[[nodiscard]] std::uint64_t misplaced_until(const control_record& c,
+                                            const topic_names& now) noexcept;
 
 [[nodiscard]] record to_record(const control_record& c,
                                const std::string& topic,

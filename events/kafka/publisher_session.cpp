@@ -78,8 +78,11 @@ result<std::unique_ptr<publisher_session>> publisher_session::open(
   BC_TRY(last, read_fitting(options, brokers, store, s->known_, go_on));
   if (last) {
     s->recorded_ = *last;
+    s->recorded_.placed_after = misplaced_until(*last, options.topics);
     s->position_ = last->position;
   }
+  s->recorded_.partitions = options.topics.partitions;
+  s->recorded_.events_by = options.topics.events_by;
   return s;
 }
 

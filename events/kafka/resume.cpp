@@ -66,8 +66,14 @@ class resumption {
     if (rows.empty())
       return no_event(after);
     // Checkpoints of the old copy and of the new one may stand at one position.
-    return control_record{known_.at(after), after, rows.front().hash,
-                          last ? std::min(last->checkpoint, after) : 0};
+    control_record next{known_.at(after), after, rows.front().hash};
+    if (last) {
+      next.checkpoint = std::min(last->checkpoint, after);
+      next.partitions = last->partitions;
+      next.events_by = last->events_by;
+      next.placed_after = std::min(last->placed_after, after);
+    }
+    return next;
   }
 
  private:

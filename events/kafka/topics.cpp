@@ -12,6 +12,17 @@ constexpr auto events_kept_ms = "7776000000";  // 90 days
 
 }  // namespace
 
+std::string_view text_of(layout l) noexcept {
+  return l == layout::type ? "type" : "single";
+}
+
+std::optional<layout> parse_layout(std::string_view text) noexcept {
+  for (auto l : {layout::single, layout::type})
+    if (text_of(l) == text)
+      return l;
+  return std::nullopt;
+}
+
 std::string topic_names::events(std::string_view type) const {
   return events_by == layout::type ? std::string{type} : prefix + ".events";
 }
@@ -58,7 +69,7 @@ result<void> check_names(const topic_names& names) {
       names.prefix.find_first_not_of(allowed) != std::string::npos)
     return fail(errc::invalid_config,
                 "the topic prefix is 1 to 200 of a-z, A-Z, 0-9, '.', '_', '-'");
-  if (names.partitions < 1 || names.partitions > 1000)
+  if (names.partitions < 1 || names.partitions > most_partitions)
     return fail(errc::invalid_config,
                 "a topic of events has 1 to 1000 partitions");
   return ok();

@@ -3,6 +3,7 @@
 #include "events/kafka/cluster.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,13 @@ namespace bc::events::kafka {
 /// One topic for all public events, each tenant's in order; or one for each
 /// event type, ordered within a topic and merged by `sequence`.
 enum class layout { single, type };
+/// "single", "type", as in the configuration.
+[[nodiscard]] std::string_view text_of(layout l) noexcept;
+[[nodiscard]] std::optional<layout> parse_layout(
+    std::string_view text) noexcept;
+
+/// Of a topic of events.
+constexpr std::int32_t most_partitions = 1'000;
 
 /// The deployment's topics.
 struct topic_names {

@@ -43,6 +43,8 @@ class verification {
     BC_TRY(parked, parked_positions(brokers_, options_.topics, known_, go_on_));
     parked_ = std::move(parked);
     BC_TRYV(read_topics());
+    if (last)
+      misplaced_until_ = misplaced_until(*last, options_.topics);
     judge_partitions();
     BC_TRYV(look_for_missing(last ? last->position : 0));
     BC_TRY(head, store_.head());
@@ -185,9 +187,8 @@ class verification {
   [[nodiscard]] std::string way_out() const {
     if (options_.topics.events_by == layout::single)
       return "Publish to new topics: another kafka.prefix";
-    return "Take kafka.layout \"single\", or, with every server stopped, "
-           "delete "
-           "the topics of events together with " +
+    return "Take kafka.layout \"single\" and another kafka.prefix, or, with "
+           "every server stopped, delete the topics of events together with " +
            options_.topics.control() + ", and all is published again";
   }
 
@@ -216,10 +217,12 @@ class verification {
     return p.lost_its_begin && position < p.first;
   }
 
-  // Where the number of partitions was changed it lay in one that was its key's
-  // before.
+  // It lay in one that was its key's before the number of partitions was
+  // changed.
   [[nodiscard]] bool is_aged_out_elsewhere(const std::string& topic,
                                            std::uint64_t position) const {
+    if (position > misplaced_until_)
+      return false;
     for (auto p = partitions_.lower_bound({topic, 0});
          p != partitions_.end() && p->first.first == topic; ++p)
       if (is_aged_out(p->second, position))
@@ -259,6 +262,7 @@ class verification {
   std::map<std::string, std::int32_t> counts_;
   std::map<partition_name, partition_state> partitions_;
   std::map<std::string, misplacement> misplaced_;
+  std::uint64_t misplaced_until_ = 0;
   std::map<std::pair<partition_name, std::string>, std::uint64_t> last_of_key_;
 };
 

@@ -36,6 +36,7 @@ void add_commands(CLI::App& app, context& ctx) {
   for (const auto& group : api_groups())
     add_api_group(app, ctx, group);
   add_bootstrap(app, ctx);
+  add_join_tokens_issue(app, ctx);
   add_join_requests(app, ctx);
   add_nodes_revoke(app, ctx);
   add_events(app, ctx);

@@ -21,6 +21,8 @@ void add_gateway(CLI::App& app, context& ctx);
 void add_completion(CLI::App& app, context& ctx);
 /// Adds to the group of the API's credentials.
 void add_bootstrap(CLI::App& app, context& ctx);
+/// Adds to the group of the API's join tokens.
+void add_join_tokens_issue(CLI::App& app, context& ctx);
 /// Adds to the group of the API's join requests.
 void add_join_requests(CLI::App& app, context& ctx);
 /// Adds to the group of the API's nodes.

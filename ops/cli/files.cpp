@@ -34,8 +34,12 @@ result<void> flush(int fd, const std::string& path) {
   return ok();
 }
 
-// Without this a power loss may undo a rename.
-result<void> flush_folder(const std::string& folder) {
+// Without this a power loss may undo a rename, or lose a new file's name.
+result<void> flush_folder_of(const std::string& path) {
+  const auto end = path.rfind('/');
+  const auto folder = end == std::string::npos ? std::string{"."}
+                      : end == 0               ? std::string{"/"}
+                                               : path.substr(0, end);
   int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
     return fail(errc::unavailable, why(folder, "cannot open"));
@@ -119,6 +123,7 @@ result<void> new_secret_file::write(std::string_view content) {
 result<void> new_secret_file::keep(std::string_view content) {
   BC_TRYV(write(content));
   BC_TRYV(flush(fd_, path_));
+  BC_TRYV(flush_folder_of(path_));
   ::close(std::exchange(fd_, -1));
   return ok();
 }
@@ -181,7 +186,7 @@ result<void> replace_secret_file(const std::string& path,
     ::unlink(temporary.c_str());
     return failed;
   }
-  return flush_folder(path.substr(0, path.rfind('/')));
+  return flush_folder_of(path);
 }
 
 result<std::string> read_file(const std::string& path) {

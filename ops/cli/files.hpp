@@ -20,7 +20,8 @@ class new_secret_file {
   ~new_secret_file();
 
   [[nodiscard]] result<void> write(std::string_view content);
-  /// Writes the last of it, flushes to disk and keeps the file.
+  /// Writes the last of it, flushes it and its name to disk, and keeps the
+  /// file.
   [[nodiscard]] result<void> keep(std::string_view content);
 
  private:

@@ -2,15 +2,14 @@
 
 #include "ops/cli/files.hpp"
 #include "ops/serve/identity.hpp"
+#include "ops/serve/repeater.hpp"
 #include "pki/digest.hpp"
 #include "pki/expiry.hpp"
 
 #include <spdlog/spdlog.h>
 
-#include <condition_variable>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 namespace bc::serve {
@@ -98,11 +97,6 @@ struct certificate_files::state {
   std::vector<side> sides;
   std::mutex looking;  // one look at a time
 
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool stopped = false;
-  std::thread thread;
-
   std::vector<renewal> look(time_point now, bool asked) {
     std::lock_guard lock{looking};
     std::vector<renewal> out;
@@ -120,7 +114,7 @@ struct certificate_files::state {
       s.refused.reset();
       s.refused_until.reset();
       if (asked)
-        out.push_back({s.what.name, renewal::what::unchanged, {}});
+        out.push_back(try_again(s, found, now));
       return;
     }
     const bool came = s.refused_until && now >= *s.refused_until;
@@ -140,6 +134,19 @@ struct certificate_files::state {
     out.push_back({s.what.name, renewal::what::taken, {}});
   }
 
+  static renewal try_again(const side& s, const result<tls_material>& found,
+                           time_point now) {
+    auto tried = [&]() -> result<void> {
+      BC_TRY(material, found);
+      BC_TRY(valid, validity_of(material));
+      BC_TRYV(must_be_valid(valid, now));
+      return s.what.tried_when_asked ? s.what.use(material) : ok();
+    }();
+    if (!tried)
+      return {s.what.name, renewal::what::refused, tried.error().message};
+    return {s.what.name, renewal::what::unchanged, {}};
+  }
+
   static result<void> take(side& s, const result<tls_material>& found,
                            time_point now) {
     if (!found)
@@ -151,14 +158,7 @@ struct certificate_files::state {
     return s.what.use(found.value());
   }
 
-  void run(milliseconds interval) {
-    std::unique_lock lock{mutex};
-    while (!changed.wait_for(lock, interval, [this] { return stopped; })) {
-      lock.unlock();
-      tell(look(system_clock{}.now(), false));
-      lock.lock();
-    }
-  }
+  repeater again;  // last: it uses the others
 };
 
 certificate_files::certificate_files(std::vector<renewable> all)
@@ -171,20 +171,13 @@ certificate_files::certificate_files(std::vector<renewable> all)
   }
 }
 
-certificate_files::~certificate_files() {
-  {
-    std::lock_guard lock{state_->mutex};
-    state_->stopped = true;
-  }
-  state_->changed.notify_all();
-  if (state_->thread.joinable())
-    state_->thread.join();
-}
+certificate_files::~certificate_files() = default;
 
 void certificate_files::watch(milliseconds interval) {
-  if (!state_->sides.empty() && !state_->thread.joinable())
-    state_->thread =
-        std::thread{[s = state_.get(), interval] { s->run(interval); }};
+  if (!state_->sides.empty() && !state_->again.is_started())
+    state_->again.start(interval, [s = state_.get()] {
+      tell(s->look(system_clock{}.now(), false));
+    });
 }
 
 void certificate_files::renew_now() {

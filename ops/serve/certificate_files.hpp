@@ -34,6 +34,9 @@ struct renewable {
   tls_material in_use;
   /// Begins to use it; a fault when it cannot be, and nothing is changed then.
   std::function<result<void>(const tls_material&)> use;
+  /// Who asks has it used though its files are unchanged: to use it is to try
+  /// it, and the other side may have been mended.
+  bool tried_when_asked = false;
 };
 
 /// What became of one of them in a look.
@@ -62,7 +65,7 @@ class certificate_files {
   /// nothing is taken half-written; what is refused, once for what it is, and
   /// again when it is not valid yet and its time came.
   [[nodiscard]] std::vector<renewal> look(time_point now);
-  /// A look that takes, or refuses, at once.
+  /// A look that takes, or refuses, at once, and tries what is unchanged.
   [[nodiscard]] std::vector<renewal> look_asked(time_point now);
 
  private:

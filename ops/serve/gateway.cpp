@@ -120,7 +120,8 @@ std::vector<renewable> renewables(const gateway_config& c,
                    expiry.renewed("internal", m.identity->chain_pem);
                    expiry.renewed("internal_ca", m.ca_pem);
                    return ok();
-                 }});
+                 },
+                 true});
   return out;
 }
 

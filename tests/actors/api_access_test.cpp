@@ -157,9 +157,9 @@ std::vector<method_case> tenant_methods(api_world& w) {
 }
 
 /// A ledger whose calls of one kind break.
-class broken_ledger : public test::sync_ledger {
+class broken_ledger : public actors::sync_ledger {
  public:
-  using test::sync_ledger::sync_ledger;
+  using actors::sync_ledger::sync_ledger;
   fault why = fail(errc::internal, "secret-table is damaged", {}, "at /x/y");
   bool tokens = false, appends = false, queries = false;
 

@@ -4,6 +4,7 @@
 #include "actors/api/read_models.hpp"
 #include "events/actor.hpp"
 #include "tests/actors/api_world.hpp"
+#include "tests/actors/disturbed_ledgers.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -28,27 +29,6 @@ reply revoke(api_world& w, const std::string& by, const tenant_id& tenant,
              const std::string& key) {
   return w.call(by, "credentials.revoke",
                 with(own(tenant), "credentialId", json_string(id_of(key))));
-}
-
-/// Does something just before the first append.
-class interrupted_ledger final : public test::sync_ledger {
- public:
-  using test::sync_ledger::sync_ledger;
-  std::function<void()> before_append;
-
-  void append(events::batch b,
-              actors::reply_to<events::append_outcome> done) override {
-    if (auto first = std::exchange(before_append, nullptr))
-      first();
-    sync_ledger::append(std::move(b), std::move(done));
-  }
-};
-
-std::shared_ptr<interrupted_ledger> interrupt(api_world& w) {
-  auto l =
-      std::make_shared<interrupted_ledger>(*w.store, w.time, w.reader.get());
-  w.use(l);
-  return l;
 }
 
 }  // namespace
@@ -146,8 +126,8 @@ TEST_CASE("api credentials: revoking twice is the same answer and one event") {
 TEST_CASE("api credentials: of two revocations at once one writes the event") {
   api_world w;
   auto ci = w.add_credential(w.acme, "ci", {{"*", "*"}});
-  auto racing = interrupt(w);
-  racing->before_append = [&] { revoke(w, w.acme_key, w.acme, ci); };
+  auto racing = test::interrupt(w);
+  racing->meanwhile = [&] { revoke(w, w.acme_key, w.acme, ci); };
   CHECK(revoke(w, w.acme_key, w.acme, ci).status == 200);
   CHECK(w.count("security.credential.revoked") == 1);
 }
@@ -183,8 +163,8 @@ TEST_CASE("api credentials: a root credential does not revoke itself") {
 TEST_CASE("api credentials: two that revoke each other at once leave one") {
   api_world w;
   auto other = w.add_credential(w.root, "ops-2", {{"*", "*"}});
-  auto racing = interrupt(w);
-  racing->before_append = [&] {
+  auto racing = test::interrupt(w);
+  racing->meanwhile = [&] {
     CHECK(revoke(w, other, w.root, w.root_key).status == 200);
   };
   CHECK(revoke(w, w.root_key, w.root, other).code() == "UNAUTHENTICATED");

@@ -200,7 +200,7 @@ TEST_CASE("api events: after a restore ids go on under another incarnation") {
 namespace {
 
 /// Runs something between a call's look at the head and its first events.
-class racing_ledger : public test::sync_ledger {
+class racing_ledger : public actors::sync_ledger {
  public:
   racing_ledger(events::journal& journal, const bc::clock& time,
                 std::function<void()> race)

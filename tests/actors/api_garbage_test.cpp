@@ -48,6 +48,7 @@ TEST_CASE("api inputs: garbage bodies change nothing (cases 138, 140, 142)") {
       body_of(with(w.token_input(), "idempotencyKey", "\"\xff\xfe\"")),
       body_of(with(w.token_input(), "idempotencyKey", "\"\xc0\xaf\"")),
       body_of(with(w.token_input(), "idempotencyKey", "\"\\ud800\"")),
+      body_of(with(w.token_input(), "idempotencyKey", "\"\\udc00\"")),
       body_of(with(w.token_input(), "maxUses", "1e400")),
       body_of(with(w.token_input(), "maxUses", "01")),
       body_of(with(w.token_input(), "maxUses", "NaN")),

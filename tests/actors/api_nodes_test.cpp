@@ -3,6 +3,7 @@
 #include "actors/api/node_records.hpp"
 #include "events/actor.hpp"
 #include "tests/actors/api_world.hpp"
+#include "tests/actors/disturbed_ledgers.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -65,24 +66,6 @@ class nodes_world : public api_world {
       CHECK(!found.at(at + "/message").empty());
       out.push_back(found.at(at + "/type"));
     }
-  }
-};
-
-using names = std::vector<std::string>;
-
-/// A ledger in which something else happens before the first append.
-class interrupted : public test::sync_ledger {
- public:
-  using test::sync_ledger::sync_ledger;
-  std::function<void()> meanwhile;
-  int appends = 0;
-
-  void append(events::batch b,
-              actors::reply_to<events::append_outcome> done) override {
-    ++appends;
-    if (auto run = std::exchange(meanwhile, nullptr))
-      run();
-    sync_ledger::append(std::move(b), std::move(done));
   }
 };
 
@@ -328,8 +311,7 @@ TEST_CASE("api nodes: another tenant's node is as one that does not exist") {
 
 TEST_CASE("api nodes: a node that moved meanwhile is decided on again") {
   nodes_world w;
-  auto racing = std::make_shared<interrupted>(*w.store, w.time, w.reader.get());
-  w.use(racing);
+  auto racing = test::interrupt(w);
   SECTION("another operator cordoned it: unchanged, and one event") {
     auto j = w.node_in(node::status::adopted);
     racing->meanwhile = [&] {

@@ -1,8 +1,7 @@
 // Calls of the API decide on the journal, not on what their process knows
 // (DESIGN 3). Nothing here is saved by the tail: it is turned off.
 #include "events/join_request.hpp"
-#include "tests/actors/session_world.hpp"
-#include "tests/actors/two_processes.hpp"
+#include "tests/actors/member_processes.hpp"
 #include "tests/actors/waiting_machines.hpp"
 
 #include <string>
@@ -11,32 +10,21 @@
 namespace bc::test {
 namespace {
 
-class two_apis : public two_processes {
+class two_apis : public member_processes {
  public:
   /// A node that both processes know, as it is now.
   session_member new_node(int n = 1) {
-    auto reply = a.join(w, make_machine(n), w.mint_token().text());
-    REQUIRE(reply.status == 200);
-    auto m =
-        member_of(wire::decode_join_answer(reply.status, reply.body).value());
+    auto m = new_member(n);
     // No events: it is adopted already, or answered as it is.
     for (auto* p : {&a, &b})
       REQUIRE(on(*p, "nodes.adopt", m).status == 200);
     return m;
-  }
-  api_reply on(process& p, const std::string& method, const session_member& m,
-               const std::string& more = {}) {
-    return p.call(method, key,
-                  "{\"tenantId\":\"" + w.owner.str() + "\",\"nodeId\":\"" +
-                      m.id.str() + "\"" + more + "}");
   }
   api_reply change_pool(process& p, const std::string& change) {
     return p.call("pools.update", key,
                   "{\"tenantId\":\"" + w.owner.str() + "\",\"poolId\":\"" +
                       w.pool.str() + "\"," + change + "}");
   }
-
-  std::string key = credential();
 };
 
 std::string code_of(const api_reply& r) {

@@ -69,9 +69,9 @@ outcomes all_are(const std::vector<node::joined>& nodes, const char* outcome) {
 
 /// A ledger in which something happens before the appends to one stream, each
 /// time that it is not told to stop.
-class disturbed : public test::sync_ledger {
+class disturbed : public actors::sync_ledger {
  public:
-  using test::sync_ledger::sync_ledger;
+  using actors::sync_ledger::sync_ledger;
   std::function<bool(const events::batch&)> before;  // false: it fails
 
   void append(events::batch b,

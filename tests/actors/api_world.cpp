@@ -77,7 +77,7 @@ api_world::api_world() {
   acme_key = add_credential(acme, "alice", {{"*", "*"}});
   other_key = add_credential(other, "mallory", {{"*", "*"}});
   start_server();
-  use(std::make_shared<test::sync_ledger>(*store, time, reader.get()));
+  use(std::make_shared<actors::sync_ledger>(*store, time, reader.get()));
 }
 
 void api_world::start_server() {

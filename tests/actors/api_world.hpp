@@ -1,12 +1,12 @@
 #pragma once
 
 #include "actors/api/api.hpp"
+#include "actors/sync_ledger.hpp"
 #include "base/encoding.hpp"
 #include "base/json.hpp"
 #include "events/incarnations.hpp"
 #include "events/join_token.hpp"
 #include "tests/projections/store_fixture.hpp"
-#include "tests/support/sync_ledger.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -18,6 +18,8 @@
 #include <vector>
 
 namespace bc::api_test {
+
+using names = std::vector<std::string>;
 
 /// Field name to raw JSON.
 using fields = std::map<std::string, std::string>;

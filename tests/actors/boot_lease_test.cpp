@@ -5,6 +5,7 @@
 #include "actors/boot_lease/lease_flow.hpp"
 #include "base/wire_boot_lease.hpp"
 #include "events/event_names.hpp"
+#include "tests/actors/disturbed_ledgers.hpp"
 #include "tests/actors/session_world.hpp"
 
 namespace bc::test {
@@ -74,21 +75,6 @@ class lease_world : public join_world {
 
   seconds ttl{120};
   std::shared_ptr<actors::ledger> through = ledger;
-};
-
-/// Hands out a node as it was before something happened elsewhere, until an
-/// append was turned away.
-class behind_ledger final : public sync_ledger {
- public:
-  using sync_ledger::sync_ledger;
-  void node(const node_id& id,
-            actors::reply_to<actors::shared_state<node::state>> done) override {
-    if (old && (!of || *of == id))
-      return done(std::exchange(old, nullptr));
-    sync_ledger::node(id, std::move(done));
-  }
-  actors::shared_state<node::state> old;
-  std::optional<node_id> of;  // nullopt: the first that is asked for
 };
 
 }  // namespace
@@ -286,22 +272,9 @@ TEST_CASE_METHOD(lease_world,
                  "boot lease: of two agents at once one has it (UNAVAILABLE "
                  "for a journal that cannot tell)",
                  "[actors]") {
-  struct meddling final : sync_ledger {
-    using sync_ledger::sync_ledger;
-    void append(events::batch b,
-                actors::reply_to<events::append_outcome> done) override {
-      if (auto run = std::exchange(first, nullptr))
-        run();
-      if (broken)
-        return done(fail(errc::unavailable, "no journal"));
-      sync_ledger::append(std::move(b), std::move(done));
-    }
-    std::function<void()> first;
-    bool broken = false;
-  };
   auto a = agent(1), b = agent(2);
-  auto between = std::make_shared<meddling>(*journal, time);
-  between->first = [&] {
+  auto between = std::make_shared<interrupted_ledger>(*journal, time);
+  between->meanwhile = [&] {
     through = ledger;
     CHECK(lease_for(b).held);
     through = between;
@@ -311,7 +284,7 @@ TEST_CASE_METHOD(lease_world,
   CHECK_FALSE(got.held);
   CHECK(got.holder == b.id.str());
   CHECK(count(name::boot_lease_acquired) == 1);
-  between->broken = true;
+  between->fails = true;
   auto out = ask(call(a));
   CHECK(out.reply.status == 503);
   CHECK_FALSE(out.is_held);

@@ -4,6 +4,7 @@
 #include "actors/runtime.hpp"
 #include "events/event_names.hpp"
 #include "events/node_sessions.hpp"
+#include "tests/actors/disturbed_ledgers.hpp"
 #include "tests/actors/join_world.hpp"
 #include "tests/actors/sample_queries.hpp"
 #include "tests/support/eventually.hpp"
@@ -70,19 +71,7 @@ TEST_CASE_METHOD(watched_world,
                  "certificate watch: a stream that cannot be read holds up "
                  "nobody",
                  "[actors]") {
-  class damaged final : public sync_ledger {
-   public:
-    using sync_ledger::sync_ledger;
-    void node(
-        const node_id& id,
-        actors::reply_to<actors::shared_state<node::state>> done) override {
-      if (id == bad)
-        return done(fail(errc::internal, "The node cannot be read"));
-      sync_ledger::node(id, std::move(done));
-    }
-    node_id bad;
-  };
-  auto streams = std::make_shared<damaged>(*journal, time, &models);
+  auto streams = std::make_shared<damaged_ledger>(*journal, time, &models);
   streams->bad = new_node(1);
   new_node(2);
   new_node(3);

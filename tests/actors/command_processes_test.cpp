@@ -1,7 +1,6 @@
 // Commands over two server processes on one store (DESIGN 3, 7).
 #include "events/command.hpp"
-#include "tests/actors/session_world.hpp"
-#include "tests/actors/two_processes.hpp"
+#include "tests/actors/member_processes.hpp"
 #include "tests/support/eventually.hpp"
 
 #include <algorithm>
@@ -12,19 +11,12 @@ namespace {
 using actors::daemon_request;
 using actors::gateway_notice;
 
-class two_commanders : public two_processes {
+class two_commanders : public member_processes {
  public:
-  session_member new_member(int n) {
-    auto reply = a.join(w, make_machine(n), w.mint_token().text());
-    REQUIRE(reply.status == 200);
-    return member_of(
-        wire::decode_join_answer(reply.status, reply.body).value());
-  }
   [[nodiscard]] std::string input(const session_member& m,
                                   const std::string& idempotency_key) const {
-    return "{\"tenantId\":\"" + w.owner.str() + "\",\"nodeId\":\"" +
-           m.id.str() + "\",\"kind\":\"ping\",\"idempotencyKey\":\"" +
-           idempotency_key + "\"}";
+    return naming(
+        m, R"(,"kind":"ping","idempotencyKey":")" + idempotency_key + "\"");
   }
   /// Its id; the read models of both processes name it from then on.
   std::string enqueue(process& p, const session_member& m) {
@@ -37,11 +29,6 @@ class two_commanders : public two_processes {
       one->models.reached = w.head();
     }
     return id;
-  }
-  static daemon_reply ask(process& p, actors::daemon_call call) {
-    collected<daemon_reply> one;
-    p.server->daemons().call(std::move(call), one.take());
-    return one.wait_for(1).front();
   }
   static actors::daemon_call fetch(const session_member& m) {
     return call_of(daemon_request::fetch_commands,
@@ -56,13 +43,11 @@ class two_commanders : public two_processes {
                    m.certificate);
   }
   static std::size_t fetched(process& p, const session_member& m) {
-    auto reply = ask(p, fetch(m));
+    auto reply = p.ask(fetch(m));
     INFO(reply.body);
     REQUIRE(reply.status == 200);
     return wire::decode_fetched_commands(reply.body).value().commands.size();
   }
-
-  std::string key = credential();
 };
 
 }  // namespace
@@ -90,7 +75,7 @@ TEST_CASE_METHOD(two_commanders,
   watch.reset();
   CHECK(fetched(a, m) == 1);
   CHECK(fetched(b, m) == 1);
-  REQUIRE(ask(b, result(m, id, true)).status == 200);
+  REQUIRE(b.ask(result(m, id, true)).status == 200);
   // At once, whatever the other has heard, and whatever the read models say.
   for (auto* p : {&a, &b})
     p->models.reached = w.head();
@@ -174,14 +159,11 @@ TEST_CASE_METHOD(two_commanders,
   auto m = new_member(1);
   auto id = enqueue(a, m);
   REQUIRE(fetched(b, m) == 1);
-  auto reply = a.call("nodes.revokeIdentity", key,
-                      "{\"tenantId\":\"" + w.owner.str() + "\",\"nodeId\":\"" +
-                          m.id.str() + "\"}");
-  REQUIRE(reply.status == 200);
+  REQUIRE(on(a, "nodes.revokeIdentity", m).status == 200);
   for (auto* p : {&a, &b})
     p->models.reached = w.head();
-  CHECK(ask(b, fetch(m)).status == 403);
-  CHECK(ask(b, result(m, id, true)).status == 403);
+  CHECK(b.ask(fetch(m)).status == 403);
+  CHECK(b.ask(result(m, id, true)).status == 403);
   stop();
   CHECK(w.count("node.command.completed") == 0);
 }

@@ -6,6 +6,17 @@ namespace bc::api_test {
 
 namespace node = bc::events::node;
 
+names ids_of(const std::vector<wire::command_body>& all) {
+  names out;
+  for (const auto& c : all)
+    out.push_back(c.command_id);
+  return out;
+}
+
+std::string inventory(int n) {
+  return R"({"claims":)" + wire::encode(test::make_machine(n).claims) + "}";
+}
+
 commands_world::commands_world() {
   sessions->keys = test::test_keys();
 }

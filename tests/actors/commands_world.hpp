@@ -12,6 +12,10 @@
 
 namespace bc::api_test {
 
+[[nodiscard]] names ids_of(const std::vector<wire::command_body>& all);
+/// The output of an inventory of the nth machine.
+[[nodiscard]] std::string inventory(int n);
+
 /// Nodes of a tenant with sessions, their commands from the call of the API to
 /// what a gateway is answered.
 class commands_world : public api_world {

@@ -1,11 +1,9 @@
 // What a join flow does with join requests (spec:
 // joining#join-requests-and-approvals, ATTESTATION 9h).
 #include "actors/requests/places.hpp"
-#include "actors/requests/superseding.hpp"
 #include "events/catalog.hpp"
-#include "tests/actors/api_world.hpp"
+#include "tests/actors/deferral_world.hpp"
 #include "tests/actors/slow_ledger.hpp"
-#include "tests/actors/waiting_machines.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -25,30 +23,7 @@ namespace {
 
 namespace jr = events::join_request;
 
-struct deferral_world : api_world {
-  actors::deferral_order order(const std::string& machine, char csr) {
-    return order_of(acme, site, machine, csr_of(csr));
-  }
-  result<actors::deferral_outcome> defer(const std::string& machine, char csr,
-                                         actors::deferral_limits l = {}) {
-    return defer_now(streams, order(machine, csr), l);
-  }
-  reply decide(const std::string& method, const join_request_id& id,
-               const fields& more = {}) {
-    fields input{{"tenantId", json_string(acme.str())},
-                 {"poolId", json_string(pool.str())},
-                 {"requestId", json_string(id.str())}};
-    input.insert(more.begin(), more.end());
-    return call(acme_key, "joinRequests." + method, input);
-  }
-  jr::state state_of(const join_request_id& id) {
-    jr::state s;
-    auto all = store->read_stream(events::stream_of(id), 0, 10'000);
-    REQUIRE(all);
-    for (const auto& e : all.value())
-      s = evolve(std::move(s), jr::decode(e).value());
-    return s;
-  }
+struct consuming_world : deferral_world {
   /// The approved join, in a batch with nothing but what it consumes.
   events::append_outcome consume(const actors::approved_request& approved,
                                  char csr) {
@@ -63,30 +38,6 @@ struct deferral_world : api_world {
     auto outcome = store->append({&b, 1});
     REQUIRE(outcome);
     return outcome.value().front();
-  }
-  /// The machine becomes a node with a token.
-  events::node::joined join(const std::string& machine,
-                            const std::optional<pool_id>& other = {}) {
-    auto j = random.node_joined();
-    j.tenant = acme;
-    j.site = site;
-    j.pool = other.value_or(pool);
-    j.at = time.now();
-    j.cert.not_after = time.now() + seconds{86'100};
-    j.cert.role = pki::certificate_role::node;
-    j.hardware_key = order(machine, 'a').seen.hardware_key;
-    j.hardware_key_trusted = true;
-    REQUIRE(decide_on(j, events::node::join{j}));
-    return j;
-  }
-  /// What a server does from time to time; how many were closed by it.
-  int look(std::shared_ptr<actors::ledger> by = nullptr, int at_once = 256) {
-    const auto before = count("security.join-request.superseded");
-    int done = 0;
-    actors::supersede_requests(
-        by ? by : streams, [&done] { ++done; }, at_once);
-    REQUIRE(done == 1);
-    return count("security.join-request.superseded") - before;
   }
   actors::approved_request approved(const std::string& machine, char csr) {
     auto got = defer(machine, csr);
@@ -159,7 +110,7 @@ TEST_CASE_METHOD(deferral_world,
   CHECK(count("security.join-request.refreshed") == attempts);
 }
 
-TEST_CASE_METHOD(deferral_world,
+TEST_CASE_METHOD(consuming_world,
                  "deferral: an approval admits one, the other CSR waits (case "
                  "134)") {
   auto id = id_of(defer("a", 'a'));
@@ -276,7 +227,7 @@ TEST_CASE_METHOD(deferral_world,
                  "deferral: decided while it was recorded, it does not wait "
                  "beside that") {
   auto id = id_of(defer("a", 'a'));
-  struct meddling : test::sync_ledger {
+  struct meddling : actors::sync_ledger {
     using sync_ledger::sync_ledger;
     void append(events::batch b,
                 actors::reply_to<events::append_outcome> done) override {
@@ -310,7 +261,7 @@ TEST_CASE_METHOD(deferral_world,
   const actors::deferral_limits one_place{seconds{600}, 1, seconds{30}};
   auto id = id_of(defer("a", 'a', one_place));
   /// Knows the request as it was until an append tells that it moved.
-  struct behind : test::sync_ledger {
+  struct behind : actors::sync_ledger {
     using sync_ledger::sync_ledger;
     void request(
         const join_request_id& of,
@@ -353,7 +304,7 @@ TEST_CASE_METHOD(deferral_world,
                  "deferral: a site is full by read models that show all") {
   const actors::deferral_limits one_place{seconds{600}, 1, seconds{30}};
   auto id = id_of(defer("a", 'a', one_place));
-  struct late : test::sync_ledger {
+  struct late : actors::sync_ledger {
     using sync_ledger::sync_ledger;
     void head(actors::reply_to<events::head_row> done) override {
       sync_ledger::head([this, done = std::move(done)](auto head) {
@@ -389,7 +340,7 @@ TEST_CASE_METHOD(deferral_world,
                  "deferral: one that ends as it is refreshed is another") {
   const actors::deferral_limits limits{seconds{600}, 5, seconds{30}};
   auto id = id_of(defer("a", 'a', limits));
-  struct slow : test::sync_ledger {
+  struct slow : actors::sync_ledger {
     using sync_ledger::sync_ledger;
     void append(events::batch b,
                 actors::reply_to<events::append_outcome> done) override {
@@ -426,7 +377,7 @@ TEST_CASE_METHOD(deferral_world,
   CHECK(shortly(defer("a", 'b')) == "deferred");
 }
 
-TEST_CASE_METHOD(deferral_world, "deferral: any life keeps its promises") {
+TEST_CASE_METHOD(consuming_world, "deferral: any life keeps its promises") {
   // One machine, an operator, and time: one pending request at most, and no
   // more joins than approvals.
   std::set<std::string> refused;
@@ -485,164 +436,4 @@ TEST_CASE("deferral: a free place, whichever the seed says") {
   CHECK(actors::places_text({5, 0, 12}) == "5,0,12");
   CHECK(actors::read_places("5,0,12") == std::vector<std::int64_t>{5, 0, 12});
   CHECK(actors::read_places("").empty());
-}
-
-TEST_CASE_METHOD(deferral_world,
-                 "deferral: a machine that joined by a token waits no more") {
-  auto a = id_of(defer("a", 'a')), b = id_of(defer("b", 'b'));
-  auto other = id_of(defer("c", 'c'));
-  CHECK(look() == 0);
-  REQUIRE(decide("approve", b).status == 200);
-  time.advance(seconds{60});
-  auto node_a = join("a"), node_b = join("b");
-  CHECK(look() == 2);
-  auto shown = call(acme_key, "joinRequests.list",
-                    {{"tenantId", json_string(acme.str())},
-                     {"poolId", json_string(pool.str())},
-                     {"state", "\"expired\""}});
-  REQUIRE(shown.items() == 2);
-  using closed = std::pair<join_request_id, events::node::joined>;
-  for (const auto& [id, node] : std::vector<closed>{{a, node_a}, {b, node_b}}) {
-    auto s = state_of(id);
-    CHECK(status_at(s, time.now()) == jr::status::expired);
-    CHECK(s.node == node.id);
-    CHECK(decide("approve", id).code() == "INVALID_STATE");
-    CHECK(shown.text.find(node.id.str()) != std::string::npos);
-  }
-  CHECK(status_at(state_of(other), time.now()) == jr::status::pending);
-  CHECK(look() == 0);
-  auto written = store->read_all(position() - 1, 1).value().front();
-  CHECK(written.actor == "system");
-  CHECK(written.tenant == acme.str());
-  // Its approval admits nobody any more, and what comes now is another request.
-  auto again = id_of(defer("b", 'b'));
-  CHECK(again != b);
-  time.advance(seconds{60});
-  CHECK(look() == 0);
-  CHECK(status_at(state_of(again), time.now()) == jr::status::pending);
-  CHECK(store->verify({events::moves_of}).has_value());
-}
-
-TEST_CASE_METHOD(deferral_world,
-                 "deferral: by a MAC no approval ends, nor another's request") {
-  const std::string mac = "3c:ec:ef:12:34:56";
-  auto ask = [&](const std::string& machine) {
-    auto o = order(machine, 'a');
-    o.subject = jr::mac_subject(site, machine);
-    o.seen.hardware_key.clear();
-    o.seen.trusted = false;
-    o.seen.tpm.reset();
-    o.seen.vouch =
-        jr::vouched{mac, "10.0.0.1", random.id<node_id>(), 1, std::nullopt};
-    return id_of(defer_now(streams, o));
-  };
-  auto joins = [&](const tenant_id& tenant, const pool_id& of) {
-    auto j = random.node_joined();
-    j.tenant = tenant;
-    j.site = site;
-    j.pool = of;
-    j.at = time.now();
-    j.hardware_key.clear();
-    j.hardware_key_trusted = false;
-    j.claims.macs = {mac};
-    return j;
-  };
-  auto waits = ask("a");
-  auto theirs = joins(other, other_pool);
-  REQUIRE(decide_on(theirs, events::node::join{theirs}));
-  CHECK(look() == 0);
-
-  // Approved after the machine joined: that was meant, and stays. It does not
-  // hold up what is to be closed.
-  auto first = joins(acme, pool), second = joins(acme, pool);
-  if (second.id.str() < first.id.str())
-    std::swap(first, second);
-  REQUIRE(decide_on(first, events::node::join{first}));
-  REQUIRE(decide("approve", waits).status == 200);
-  auto ends = ask("b");
-  REQUIRE(decide_on(second, events::node::join{second}));
-  CHECK(look(nullptr, 1) == 1);
-  CHECK(status_at(state_of(waits), time.now()) == jr::status::approved);
-  CHECK(status_at(state_of(ends), time.now()) == jr::status::expired);
-}
-
-TEST_CASE_METHOD(deferral_world,
-                 "deferral: what came first is told by order, not by clocks") {
-  auto a = id_of(defer("a", 'a'));
-  // The process that lets it in has a clock that is behind.
-  time.advance(seconds{-5});
-  join("a");
-  time.advance(seconds{5});
-  CHECK(look() == 1);
-  CHECK(status_at(state_of(a), time.now()) == jr::status::expired);
-}
-
-TEST_CASE_METHOD(deferral_world,
-                 "deferral: whose node it became is not for all to know") {
-  // A pool of another tenant on the site that both see.
-  auto unclaimed = id_of(defer("a", 'a'));
-  auto claimed = id_of(defer("b", 'b'));
-  REQUIRE(decide("approve", claimed).status == 200);
-  auto neighbour = add_pool(acme, site);
-  auto theirs = random.node_joined();
-  theirs.tenant = other;
-  theirs.site = site;
-  theirs.pool = other_pool;
-  theirs.at = time.now();
-  theirs.cert.role = pki::certificate_role::node;
-  theirs.hardware_key = order("a", 'a').seen.hardware_key;
-  theirs.hardware_key_trusted = true;
-  REQUIRE(decide_on(theirs, events::node::join{theirs}));
-  join("b", neighbour);
-  CHECK(look() == 2);
-  CHECK_FALSE(state_of(unclaimed).node);
-  CHECK_FALSE(state_of(claimed).node);
-}
-
-TEST_CASE_METHOD(deferral_world,
-                 "deferral: what moved while it was to be closed stays") {
-  auto a = id_of(defer("a", 'a')), b = id_of(defer("b", 'b'));
-  join("a");
-  auto node_b = join("b");
-
-  /// The read models, or another process, are ahead of what was read.
-  class moving : public test::sync_ledger {
-   public:
-    using test::sync_ledger::sync_ledger;
-    std::function<void()> meanwhile;
-    void append(events::batch what,
-                actors::reply_to<events::append_outcome> done) override {
-      if (auto run = std::exchange(meanwhile, nullptr))
-        run();
-      test::sync_ledger::append(std::move(what), std::move(done));
-    }
-  };
-  auto racing = std::make_shared<moving>(*store, time, reader.get());
-  SECTION("it was decided") {
-    racing->meanwhile = [&] {
-      for (const auto& id : {a, b})
-        REQUIRE(decide("reject", id).status == 200);
-    };
-    CHECK(look(racing) == 0);
-    CHECK(state_of(a).stored == jr::status::rejected);
-  }
-  SECTION("the machine came once more") {
-    racing->meanwhile = [&] {
-      time.advance(seconds{1});
-      id_of(defer("a", 'x'));
-      id_of(defer("b", 'y'));
-    };
-    CHECK(look(racing) == 0);
-    CHECK(look() == 0);
-    CHECK(status_at(state_of(a), time.now()) == jr::status::pending);
-  }
-  SECTION("its node is over") {
-    racing->meanwhile = [&] {
-      REQUIRE(decide_on(node_b, events::node::cordon{time.now(), ""}));
-      REQUIRE(decide_on(node_b, events::node::retire{time.now(), ""}));
-    };
-    CHECK(look(racing) == 1);
-    CHECK(look() == 0);
-    CHECK(status_at(state_of(b), time.now()) == jr::status::pending);
-  }
 }

@@ -18,14 +18,9 @@ class vouching_processes : public two_processes {
     w.discovery->pools = {{w.site, w.pool}};
   }
 
-  static daemon_reply ask_at(process& at, actors::daemon_call call) {
-    collected<daemon_reply> one;
-    at.server->daemons().call(std::move(call), one.take());
-    return one.wait_for(1).front();
-  }
   wire::boot_lease_body lease(process& at, const site_agent& agent,
                               bool release = false) {
-    const auto reply = ask_at(at, lease_call(agent, w.site, release));
+    const auto reply = at.ask(lease_call(agent, w.site, release));
     INFO(reply.body);
     REQUIRE(reply.status == 200);
     return wire::decode_boot_lease_body(reply.body).value();
@@ -71,8 +66,8 @@ TEST_CASE_METHOD(vouching_processes,
   lease(a, one, true);
   CHECK(lease(a, two).epoch == 2);
   const auto m = ramdisk(1);
-  CHECK(ask_at(b, vouched(m, 1, one, 1)).status == 403);
-  CHECK(ask_at(b, vouched(m, 1, two, 2)).status == 200);
+  CHECK(b.ask(vouched(m, 1, one, 1)).status == 403);
+  CHECK(b.ask(vouched(m, 1, two, 2)).status == 200);
   CHECK(w.count(name::node_joined) == 3);
   stop();
   check_journal();
@@ -83,9 +78,9 @@ TEST_CASE_METHOD(vouching_processes,
                  "[actors][shared]") {
   start(no_tail);
   const auto m = ramdisk(1);
-  CHECK(ask_at(b, vouched(m, 1, one, 1)).status == 403);
+  CHECK(b.ask(vouched(m, 1, one, 1)).status == 403);
   CHECK(lease(a, one).held);
-  CHECK(ask_at(b, vouched(m, 1, one, 1)).status == 200);
+  CHECK(b.ask(vouched(m, 1, one, 1)).status == 200);
   stop();
   check_journal();
 }

@@ -4,6 +4,7 @@
 
 #include "actors/runtime.hpp"
 #include "events/event_names.hpp"
+#include "tests/actors/disturbed_ledgers.hpp"
 #include "tests/actors/sample_queries.hpp"
 #include "tests/actors/session_world.hpp"
 #include "tests/support/eventually.hpp"
@@ -203,24 +204,11 @@ TEST_CASE_METHOD(gateways_world,
                  "gateway watch: a stream that cannot be read holds up nobody",
                  "[actors]") {
   const auto trouble = GENERATE(errc::internal, errc::unavailable);
-  class damaged final : public sync_ledger {
-   public:
-    using sync_ledger::sync_ledger;
-    void node(
-        const node_id& id,
-        actors::reply_to<actors::shared_state<node::state>> done) override {
-      if (id == bad)
-        return done(fail(trouble, "The node cannot be read"));
-      sync_ledger::node(id, std::move(done));
-    }
-    node_id bad;
-    errc trouble = errc::internal;
-  };
   std::vector<session_member> all;
   for (int i = 0; i < 3; ++i)
     all.push_back(connected(i, "gw_gone"));
   time.advance(2 * silence);
-  auto streams = std::make_shared<damaged>(*journal, time, &models);
+  auto streams = std::make_shared<damaged_ledger>(*journal, time, &models);
   // The first that is looked at.
   streams->bad = all.back().id;
   streams->trouble = trouble;

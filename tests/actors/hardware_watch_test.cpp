@@ -3,6 +3,7 @@
 #include "actors/hardware_watch.hpp"
 
 #include "actors/runtime.hpp"
+#include "tests/actors/disturbed_ledgers.hpp"
 #include "tests/actors/join_world.hpp"
 #include "tests/actors/sample_queries.hpp"
 #include "tests/projections/store_fixture.hpp"
@@ -83,19 +84,7 @@ TEST_CASE("join: a damaged node keeps no other's shared hardware untold") {
   models.shared = {shared_by(nodes[1], nodes[0]), shared_by(nodes[2], nodes[0]),
                    shared_by(nodes[3], nodes[0])};
 
-  class damaged final : public sync_ledger {
-   public:
-    using sync_ledger::sync_ledger;
-    void node(
-        const node_id& id,
-        reply_to<actors::shared_state<events::node::state>> done) override {
-      if (id == bad)
-        return done(fail(errc::internal, "The node cannot be read"));
-      sync_ledger::node(id, std::move(done));
-    }
-    node_id bad;
-  };
-  auto streams = std::make_shared<damaged>(*w.journal, w.time, &models);
+  auto streams = std::make_shared<damaged_ledger>(*w.journal, w.time, &models);
   // The first that is looked at.
   streams->bad = nodes[3];
   int done = 0;

@@ -78,25 +78,29 @@ class shuffled_ledger : public sync_ledger {
   std::mt19937 random_;
 };
 
-struct racing_world : join_world {
+/// Joins of a world that others come between.
+template <class World>
+struct racing_in : World {
   std::shared_ptr<racing_ledger> racing =
-      std::make_shared<racing_ledger>(*journal, time);
+      std::make_shared<racing_ledger>(*this->journal, this->time);
 
   tried join_racing(const wire::join_request& r) {
-    auto plain = std::exchange(ledger, racing);
-    auto out = join(r);
-    ledger = plain;
+    auto plain = std::exchange(this->ledger, racing);
+    auto out = this->join(r);
+    this->ledger = plain;
     return out;
   }
   /// A whole join by the plain ledger, from within another.
   wire::join_answer join_aside(const wire::join_request& r) {
     wire::join_answer out;
-    actors::run_join(environment(),
-                     std::make_shared<sync_ledger>(*journal, time),
+    actors::run_join(this->environment(),
+                     std::make_shared<sync_ledger>(*this->journal, this->time),
                      {wire::encode(r), "req-2"},
                      [&](wire::join_answer a) { out = std::move(a); });
     return out;
   }
 };
+
+using racing_world = racing_in<join_world>;
 
 }  // namespace bc::test

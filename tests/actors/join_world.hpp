@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/joining/join_flow.hpp"
+#include "actors/sync_ledger.hpp"
 #include "base/clock.hpp"
 #include "base/encoding.hpp"
 #include "base/fault_point.hpp"
@@ -14,7 +15,6 @@
 #include "pki/csr.hpp"
 #include "pki/digest.hpp"
 #include "pki/jwe.hpp"
-#include "tests/support/sync_ledger.hpp"
 #include "tests/support/world_store.hpp"
 
 #include <catch2/catch.hpp>
@@ -27,6 +27,8 @@
 #include <vector>
 
 namespace bc::test {
+
+using actors::sync_ledger;
 
 inline const time_point start_of_time = from_millis(1'790'000'000'000);
 

@@ -18,20 +18,10 @@ class rejoining_processes : public two_processes {
     w.time.advance(w.lifetime + seconds{60});
     return member_of(got.answer, m.key);
   }
-  static daemon_reply send(process& at, actors::daemon_call call) {
-    collected<daemon_reply> one;
-    at.server->daemons().call(std::move(call), one.take());
-    return one.wait_for(1).front();
-  }
-  static wire::join_answer answer_in(const daemon_reply& r) {
-    auto answer = wire::decode_join_answer(r.status, r.body);
-    REQUIRE(answer);
-    return std::move(answer).value();
-  }
   wire::join_request rejoining(process& by, const member& m, int n,
                                const pki::private_key& next) const {
     auto r = answer_to({}, m, n, next, w.site);
-    const auto reply = send(by, call_of(challenge_for(r.csr, m.leaf())));
+    const auto reply = by.ask(call_of(challenge_for(r.csr, m.leaf())));
     REQUIRE(reply.status == 200);
     const auto given =
         wire::decode_challenge_body(answer_in(reply).body).value();
@@ -50,11 +40,11 @@ TEST_CASE_METHOD(rejoining_processes,
   const auto next = pki::private_key::generate();
   start(no_tail);
   const auto r = rejoining(a, m, 1, next);
-  const auto first = send(b, call_of(r));
+  const auto first = b.ask(call_of(r));
   REQUIRE(first.status == 200);
   // The stored answer, wherever it is asked for.
   for (auto* p : {&a, &b}) {
-    const auto again = send(*p, call_of(r));
+    const auto again = p->ask(call_of(r));
     REQUIRE(again.status == 200);
     CHECK(answer_in(again).body == answer_in(first).body);
   }
@@ -99,7 +89,7 @@ TEST_CASE_METHOD(rejoining_processes,
   start(no_tail);
   // Other hardware than the node's.
   const auto r = rejoining(a, m, 2, pki::private_key::generate());
-  CHECK(send(a, call_of(r)).status == 403);
+  CHECK(a.ask(call_of(r)).status == 403);
   stop();
   const auto stream =
       events::refusal_stream(w.owner, "x509pop", "x509pop:hardware-mismatch");

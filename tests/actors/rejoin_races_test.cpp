@@ -10,27 +10,10 @@ namespace {
 using events::refusal_reason;
 namespace node = events::node;
 
-struct racing_rejoins : rejoin_world {
-  std::shared_ptr<racing_ledger> racing =
-      std::make_shared<racing_ledger>(*journal, time);
+struct racing_rejoins : racing_in<rejoin_world> {
   member m = admit(1);
 
   racing_rejoins() { be_over_for(seconds{60}); }
-
-  tried rejoin_racing(const wire::join_request& r) {
-    auto plain = std::exchange(ledger, racing);
-    auto out = join(r);
-    ledger = plain;
-    return out;
-  }
-  wire::join_answer aside(const wire::join_request& r) {
-    wire::join_answer out;
-    actors::run_join(environment(),
-                     std::make_shared<sync_ledger>(*journal, time),
-                     {wire::encode(r), "req-2"},
-                     [&](wire::join_answer a) { out = std::move(a); });
-    return out;
-  }
 };
 
 TEST_CASE("rejoin: faults at each step leave a machine that can come back") {
@@ -62,9 +45,9 @@ TEST_CASE("rejoin: two copies of one machine: one wins") {
   const auto mine = w.rejoining(w.m, 1, pki::private_key::generate());
   const auto other = w.rejoining(w.m, 1, pki::private_key::generate());
   w.racing->before_append = [&] {
-    CHECK(w.aside(other).what == wire::join_answer::kind::joined);
+    CHECK(w.join_aside(other).what == wire::join_answer::kind::joined);
   };
-  auto got = w.rejoin_racing(mine);
+  auto got = w.join_racing(mine);
   CHECK(got.answer.code == errc::access_denied);
   // The other one's report comes first, if any; it has none.
   REQUIRE(got.reports.size() == 1);
@@ -81,28 +64,28 @@ TEST_CASE("rejoin: whatever happens just before the append") {
       w.append<node::event>(events::stream_of(w.m.id),
                             node::adopted{w.m.id, w.time.now()}, w.owner);
     };
-    CHECK(joined(w.rejoin_racing(r)));
+    CHECK(joined(w.join_racing(r)));
     CHECK(w.racing->appends == 2);
   }
   SECTION("revoked: nothing is issued") {
     w.racing->before_append = [&] {
       w.command(w.m.id, node::revoke_identity{w.time.now(), ""});
     };
-    auto got = w.rejoin_racing(r);
+    auto got = w.join_racing(r);
     REQUIRE(got.reports.size() == 1);
     CHECK(got.reports[0].reason == refusal_reason::x509pop_revoked);
     CHECK(w.node(w.m.id).generation == 1);
   }
   SECTION("the pool was archived: nothing is issued") {
     w.racing->before_append = [&] { w.archive(w.pool); };
-    auto got = w.rejoin_racing(r);
+    auto got = w.join_racing(r);
     REQUIRE(got.reports.size() == 1);
     CHECK(got.reports[0].reason == refusal_reason::join_pool);
   }
   SECTION("the same one won: its answer is given") {
     wire::join_answer won;
-    w.racing->before_append = [&] { won = w.aside(r); };
-    auto got = w.rejoin_racing(r);
+    w.racing->before_append = [&] { won = w.join_aside(r); };
+    auto got = w.join_racing(r);
     REQUIRE(joined(got));
     CHECK(without_time(got.answer) == without_time(won));
     CHECK(w.node(w.m.id).generation == 2);
@@ -112,13 +95,13 @@ TEST_CASE("rejoin: whatever happens just before the append") {
       w.append<node::event>(events::stream_of(w.m.id),
                             node::adopted{w.m.id, w.time.now()}, w.owner);
     };
-    auto got = w.rejoin_racing(r);
+    auto got = w.join_racing(r);
     CHECK(got.answer.code == errc::unavailable);
     CHECK(got.reports.empty());
   }
   SECTION("it took too long: judged again, by the store's clock") {
     w.racing->before_append = [&] { w.time.advance(seconds{121}); };
-    auto got = w.rejoin_racing(r);
+    auto got = w.join_racing(r);
     REQUIRE(got.reports.size() == 1);
     CHECK(got.reports[0].reason == refusal_reason::x509pop_challenge_expired);
     CHECK(w.node(w.m.id).generation == 1);

@@ -22,14 +22,7 @@ class renewing_processes : public two_processes {
   }
   static daemon_reply renew(process& at, const wire::renew_request& r,
                             const bytes& client) {
-    collected<daemon_reply> one;
-    at.server->daemons().call(call_of(r, client), one.take());
-    return one.wait_for(1).front();
-  }
-  static wire::join_answer answer_in(const daemon_reply& r) {
-    auto answer = wire::decode_join_answer(r.status, r.body);
-    REQUIRE(answer);
-    return std::move(answer).value();
+    return at.ask(call_of(r, client));
   }
   void restart() {
     stop();

@@ -2,6 +2,7 @@
 // (DESIGN 7; CASES 63, 66, 67, 68).
 #include "base/json.hpp"
 #include "pki/signature.hpp"
+#include "tests/actors/disturbed_ledgers.hpp"
 #include "tests/actors/session_world.hpp"
 
 namespace bc::test {
@@ -56,20 +57,6 @@ class session_world : public join_world {
 
   std::shared_ptr<actors::ledger> through = ledger;
   bool with_keys = true;
-};
-
-/// Hands out states as they were before something happened elsewhere, until an
-/// append was turned away.
-class behind_ledger final : public sync_ledger {
- public:
-  using sync_ledger::sync_ledger;
-  void node(const node_id& id,
-            actors::reply_to<actors::shared_state<node::state>> done) override {
-    if (old)
-      return done(std::exchange(old, nullptr));
-    sync_ledger::node(id, std::move(done));
-  }
-  actors::shared_state<node::state> old;
 };
 
 }  // namespace
@@ -282,15 +269,9 @@ TEST_CASE_METHOD(session_world,
     CHECK(live(m).empty());
   }
   SECTION("a store that is away refuses nobody") {
-    class away final : public sync_ledger {
-     public:
-      using sync_ledger::sync_ledger;
-      void append(events::batch,
-                  actors::reply_to<events::append_outcome> done) override {
-        done(fail(errc::unavailable, "away"));
-      }
-    };
-    through = std::make_shared<away>(*journal, time);
+    auto away = std::make_shared<interrupted_ledger>(*journal, time);
+    away->fails = true;
+    through = away;
     CHECK(hello(m, "sess_1") == 503);
     CHECK(ask(check_call(m, "sess_1")).status == 503);
     command(m.id, node::revoke_identity{time.now(), ""});

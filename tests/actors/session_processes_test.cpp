@@ -1,7 +1,6 @@
 // Sessions over two server processes on one store (DESIGN 7; CASES 66, 67, 68).
 #include "events/node_sessions.hpp"
-#include "tests/actors/session_world.hpp"
-#include "tests/actors/two_processes.hpp"
+#include "tests/actors/member_processes.hpp"
 #include "tests/support/eventually.hpp"
 
 namespace bc::test {
@@ -29,31 +28,15 @@ class heard {
   std::shared_ptr<void> watch_;
 };
 
-class two_gateways : public two_processes {
+class two_gateways : public member_processes {
  public:
-  session_member new_member(int n) {
-    auto reply = a.join(w, make_machine(n), w.mint_token().text());
-    REQUIRE(reply.status == 200);
-    return member_of(
-        wire::decode_join_answer(reply.status, reply.body).value());
-  }
   static int ask(process& p, actors::daemon_call call) {
-    collected<daemon_reply> one;
-    p.server->daemons().call(std::move(call), one.take());
-    return one.wait_for(1).front().status;
+    return p.ask(std::move(call)).status;
   }
   static int hello(process& p, const session_member& m,
                    const std::string& session) {
     return ask(p, hello_call(m, hello_of(session)));
   }
-  api_reply operate(process& p, const std::string& method,
-                    const session_member& m) {
-    return p.call(method, key,
-                  "{\"tenantId\":\"" + w.owner.str() + "\",\"nodeId\":\"" +
-                      m.id.str() + "\"}");
-  }
-
-  std::string key = credential();
 };
 
 }  // namespace
@@ -67,14 +50,14 @@ TEST_CASE_METHOD(two_gateways,
   REQUIRE(hello(a, m, "sess_1") == 200);
   heard at_a{a}, at_b{b};
   SECTION("revoked at the other") {
-    REQUIRE(operate(b, "nodes.revokeIdentity", m).status == 200);
+    REQUIRE(on(b, "nodes.revokeIdentity", m).status == 200);
   }
   SECTION("revoked at the one it is asked at") {
-    REQUIRE(operate(a, "nodes.revokeIdentity", m).status == 200);
+    REQUIRE(on(a, "nodes.revokeIdentity", m).status == 200);
   }
   SECTION("deleted") {
-    REQUIRE(operate(b, "nodes.cordon", m).status == 200);
-    REQUIRE(operate(b, "nodes.delete", m).status == 200);
+    REQUIRE(on(b, "nodes.cordon", m).status == 200);
+    REQUIRE(on(b, "nodes.delete", m).status == 200);
   }
   SECTION("reclaimed") {
     auto again = b.join(w, make_machine(1), w.mint_reclaim_token().text());
@@ -111,7 +94,7 @@ TEST_CASE_METHOD(two_gateways,
   REQUIRE(hello(a, m, "sess_1") == 200);
   a.server.reset();
   heard at_b{b};
-  REQUIRE(operate(b, "nodes.revokeIdentity", m).status == 200);
+  REQUIRE(on(b, "nodes.revokeIdentity", m).status == 200);
   CHECK(eventually([&] { return at_b.size() > 0; }));
   CHECK(ask(b, check_call(m, "sess_1")) == 403);
   CHECK(ask(b, end_call(m, "sess_1", "cut")) == 200);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tests/support/sync_ledger.hpp"
+#include "actors/sync_ledger.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -11,7 +11,7 @@ namespace bc::api_test {
 
 /// Keeps every batch until flush(), which gives them to the journal as one
 /// group: all callers have decided before the first is written.
-class slow_ledger : public test::sync_ledger {
+class slow_ledger : public actors::sync_ledger {
  public:
   slow_ledger(events::journal& journal, const bc::clock& time)
       : sync_ledger(journal, time), store_(journal) {}

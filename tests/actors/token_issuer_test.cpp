@@ -2,8 +2,10 @@
 // single use, bound, and passed on as a reference alone.
 #include "actors/token_issuer.hpp"
 
+#include "actors/group_commit.hpp"
 #include "events/event_names.hpp"
 #include "tests/actors/api_world.hpp"
+#include "tests/actors/watched_journal.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -36,9 +38,9 @@ class memory_secrets : public actors::secret_sink {
 };
 
 /// A ledger whose appends fail, or find that the ground moved.
-class moving_ledger : public test::sync_ledger {
+class moving_ledger : public actors::sync_ledger {
  public:
-  using test::sync_ledger::sync_ledger;
+  using actors::sync_ledger::sync_ledger;
   int moves = 0;
   bool broken = false;
   std::function<void()> before_append = nullptr;
@@ -215,6 +217,57 @@ TEST_CASE("token issuer: nothing is made where nothing may join") {
     CHECK(got.error().code == r.code);
     CHECK(w.position() == before);
     CHECK(w.secrets->kept.empty());
+  }
+}
+
+TEST_CASE("token issuer: a pool's policy names the attestor of the token") {
+  issuer_world w;
+  auto with = [&w](std::vector<std::string> attestors) {
+    events::pool::created c{
+        w.random.id<pool_id>(),   w.acme,      w.site, attestors.front(),
+        events::pool::agent::bcd, w.time.now()};
+    c.rules.join_attestors = std::move(attestors);
+    w.append(
+        {w.on(events::stream_of(c.id), w.acme, {events::pool::encode(c)})});
+    auto o = w.order();
+    o.pool = c.id;
+    return o;
+  };
+  const auto tokens = with({"join-token", "tpm"});
+  const auto vouches = with({"discovery"});
+  const auto before = w.position();
+  CHECK(w.discovery(tokens, mac).error().code == errc::invalid_state);
+  CHECK(w.provisioned(vouches).error().code == errc::invalid_state);
+  CHECK(w.position() == before);
+  CHECK(w.secrets->kept.empty());
+  CHECK(w.provisioned(tokens));
+  CHECK(w.discovery(vouches, mac));
+}
+
+TEST_CASE("token issuer: a token that may be there all the same is named") {
+  issuer_world w;
+  test::watched_journal journal{*w.store};
+  w.use(std::make_shared<actors::sync_ledger>(journal, w.time, w.reader.get()));
+  journal.lose_answers = true;
+  SECTION("it is looked up") {
+    auto got = w.provisioned(w.order());
+    REQUIRE(got);
+    CHECK(w.token(got.value().id).token);
+    CHECK(w.secrets->kept.size() == 1);
+  }
+  SECTION("nobody can say") {
+    journal.lose_outcomes = true;
+    auto got = w.provisioned(w.order());
+    REQUIRE(!got);
+    CHECK(got.error().code == errc::unavailable);
+    REQUIRE(w.count(events::name::join_token_created) == 1);
+    const auto made = w.store->read_all(w.position() - 1, 1).value().front();
+    const auto id = made.stream.substr(made.stream.rfind(':') + 1);
+    CHECK(got.error().message.find("may exist: revoke " + id) !=
+          std::string::npos);
+    CHECK(w.secrets->kept.empty());
+    // As the writer of a server does.
+    CHECK(journal.lookups == actors::commit_options{}.lookup_tries);
   }
 }
 

@@ -21,18 +21,8 @@ class tpm_processes : public two_processes {
   void allow(const tpm_machine& m) {
     w.tpm->allowed.insert_or_assign(m.ek_hash(), w.pool);
   }
-  static daemon_reply send(process& at, actors::daemon_call call) {
-    collected<daemon_reply> one;
-    at.server->daemons().call(std::move(call), one.take());
-    return one.wait_for(1).front();
-  }
-  static wire::join_answer answer_in(const daemon_reply& r) {
-    auto answer = wire::decode_join_answer(r.status, r.body);
-    REQUIRE(answer);
-    return std::move(answer).value();
-  }
   static wire::join_request joining(process& by, const tpm_machine& m) {
-    const auto reply = send(by, call_of(m.first_leg()));
+    const auto reply = by.ask(call_of(m.first_leg()));
     REQUIRE(reply.status == 200);
     auto r = m.request();
     r.tpm =
@@ -48,18 +38,18 @@ TEST_CASE_METHOD(tpm_processes,
   allow(m);
   start(no_tail);
   const auto r = joining(a, m);
-  const auto first = send(b, call_of(r));
+  const auto first = b.ask(call_of(r));
   REQUIRE(first.status == 200);
   // The stored answer, wherever it is asked for, also for a new challenge.
   for (auto* p : {&a, &b}) {
-    CHECK(answer_in(send(*p, call_of(r))).body == answer_in(first).body);
+    CHECK(answer_in(p->ask(call_of(r))).body == answer_in(first).body);
     const auto again = joining(b, m);
-    CHECK(answer_in(send(*p, call_of(again))).body == answer_in(first).body);
+    CHECK(answer_in(p->ask(call_of(again))).body == answer_in(first).body);
   }
   // A new key takes the node back through the one that did not admit it.
   m.renew_key();
   const auto next = joining(b, m);
-  CHECK(send(a, call_of(next)).status == 200);
+  CHECK(a.ask(call_of(next)).status == 200);
   stop();
   CHECK(w.count(events::name::node_joined) == 2);
   CHECK(w.node(node_of(answer_in(first))).generation == 2);
@@ -72,7 +62,7 @@ TEST_CASE_METHOD(tpm_processes, "tpm: a server shortens renewals too",
   allow(m);
   w.tpm->max_lifetime = seconds{3600};
   start(no_tail);
-  const auto first = send(a, call_of(joining(a, m)));
+  const auto first = a.ask(call_of(joining(a, m)));
   REQUIRE(first.status == 200);
   const auto known = member_of(answer_in(first), m.key.node_key);
   m.renew_key();
@@ -80,7 +70,7 @@ TEST_CASE_METHOD(tpm_processes, "tpm: a server shortens renewals too",
   r.csr = m.key.csr;
   sign(r, known.key);
   r.attestation = m.key.make();
-  REQUIRE(send(b, call_of(r, known.leaf())).status == 200);
+  REQUIRE(b.ask(call_of(r, known.leaf())).status == 200);
   stop();
   const auto all = w.node(known.id).certificates;
   REQUIRE(all.size() == 2);
@@ -157,7 +147,7 @@ TEST_CASE_METHOD(tpm_processes,
                  "[actors][shared]") {
   const auto m = machine_of(1);
   start(no_tail);
-  CHECK(send(a, call_of(joining(b, m))).status == 403);
+  CHECK(a.ask(call_of(joining(b, m))).status == 403);
   stop();
   const auto stream = events::refusal_stream(w.root, "tpm", "tpm:ek-unknown");
   const auto all = w.journal->read_stream(stream, 0, 10).value();

@@ -13,6 +13,12 @@ std::string at(const std::string& body, const char* pointer) {
   return found->IsString() ? found->GetString() : json::to_text(*found);
 }
 
+wire::join_answer answer_in(const daemon_reply& r) {
+  auto answer = wire::decode_join_answer(r.status, r.body);
+  REQUIRE(answer);
+  return std::move(answer).value();
+}
+
 result<std::uint64_t> late_models::position() {
   ++asked;
   return reached.load();
@@ -22,12 +28,15 @@ process::process(events::journal& store) : journal(store) {
   journal.shared = true;
 }
 
+daemon_reply process::ask(actors::daemon_call call) {
+  collected<daemon_reply> one;
+  server->daemons().call(std::move(call), one.take());
+  return one.wait_for(1).front();
+}
+
 daemon_reply process::join(const join_world& w, const machine& m,
                            const std::string& token) {
-  collected<daemon_reply> one;
-  server->daemons().call({wire::encode(w.request(m, token)), "req", {}},
-                         one.take());
-  return one.wait_for(1).front();
+  return ask({wire::encode(w.request(m, token)), "req", {}});
 }
 
 api_reply process::call(const std::string& method, const std::string& key,

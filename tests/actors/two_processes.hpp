@@ -46,6 +46,8 @@ class collected {
 
 std::string at(const std::string& body, const char* pointer);
 
+wire::join_answer answer_in(const daemon_reply& r);
+
 /// Read models that are as far as the test says.
 class late_models final : public sample_queries {
  public:
@@ -57,6 +59,8 @@ class late_models final : public sample_queries {
 /// One server process.
 struct process {
   explicit process(events::journal& store);
+  /// What a gateway relays.
+  daemon_reply ask(actors::daemon_call call);
   daemon_reply join(const join_world& w, const machine& m,
                     const std::string& token);
   api_reply call(const std::string& method, const std::string& key,

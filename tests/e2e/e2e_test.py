@@ -1,9 +1,11 @@
 """The operator's path with the real programs, as ops/run starts them."""
 import http.client
 import json
+import os
 import re
 import stat
 import subprocess
+import unittest.mock
 import urllib.parse
 
 from harness import Case, Dev, Machine, main, new_hardware
@@ -212,6 +214,68 @@ class EndToEnd(Case):
         return {t["id"]: t["usesLeft"] for t in dev.json(
             "join-tokens", "list", "--pool", dev.pool, "--all")["items"]}[
                 token["id"]]
+
+    def test_a_token_for_a_deploy(self):
+        """A deploy tool mints the token of the system that it installs: its
+        secret is a file of its own, and only the reference is told."""
+        dev = self.dev()
+        folder = self.folder / "secrets"
+        self.assertIn("INVALID_STATE",
+                      dev.issue("provisioned", folder, code=1))
+        dev.stop()
+        node = "node_" + "0" * 25 + "1"
+        issued = dev.issue("provisioned", folder, "--node", node)
+        self.assertEqual(set(issued), {"id", "secret", "expiresAt", "correlation"})
+        self.assertEqual(issued["secret"], "secret://file/" + issued["id"])
+        self.assertEqual(stat.S_IMODE(folder.stat().st_mode), 0o700)
+        [kept] = folder.iterdir()
+        self.assertEqual(kept.name, issued["id"])
+        self.assertEqual(stat.S_IMODE(kept.stat().st_mode), 0o600)
+        token = kept.read_text()
+        self.assertTrue(token.startswith(f"bcjt_{issued['id']}."))
+        for path in dev.data.rglob("*"):
+            if path.is_file():
+                self.assertNotIn(token.split(".")[1].encode(),
+                                 path.read_bytes(), path)
+        # What is refused leaves no secret behind.
+        mac = "--mac", "3c:ec:ef:12:34:56"
+        for code, said, role, options, more in (
+                (1, "NOT_FOUND", "provisioned", (),
+                 {"pool": "pool_" + "0" * 26}),
+                (1, "from 60 to 86400", "provisioned", (), {"ttl": "25h"}),
+                (1, "no permanent MAC", "discovery",
+                 ("--mac", "02:00:00:00:00:01"), {}),
+                (2, "give --mac", "discovery", (), {}),
+                (2, "--mac is of", "provisioned", mac, {}),
+                (2, "--node of", "discovery", (*mac, "--node", node), {})):
+            self.assertIn(said, dev.issue(role, folder, *options, code=code,
+                                          **more))
+        self.assertEqual(list(folder.iterdir()), [kept])
+        # A store whose answer got lost is asked what became of it.
+        with unittest.mock.patch.dict(
+                os.environ, BC_FAULTS="store.after-commit=error"):
+            again = dev.issue("provisioned", self.folder / "more")
+        self.assertTrue((self.folder / "more" / again["id"]).exists())
+
+        dev = self.dev()
+        tokens = dev.json("join-tokens", "list", "--pool", dev.pool)["items"]
+        self.assertEqual({t["id"] for t in tokens},
+                         {issued["id"], again["id"]})
+        [listed] = [t for t in tokens if t["id"] == issued["id"]]
+        self.assertEqual((listed["id"], listed["role"], listed["usesLeft"]),
+                         (issued["id"], "provisioned", 1))
+        [made] = [json.loads(line) for line in dev.cli(
+            "events", "list", "--correlation", issued["correlation"],
+            "--output", "json").splitlines()]
+        self.assertEqual(made["type"], "security.join-token.created")
+        machine = self.machine("m")
+        code, out, err = machine.join(dev, token, options=("--node-id", node))
+        self.assertEqual(code, 0, err)
+        self.assertIn(node, out)
+        [joined] = dev.json("nodes", "list")["items"]
+        self.assertEqual((joined["id"], joined["status"]), (node, "adopted"))
+        # Once.
+        self.assertNotEqual(self.machine("n").join(dev, token)[0], 0)
 
     def test_hosted(self):
         """A hosted token's machine asks for `node` and is `node-tenant`."""

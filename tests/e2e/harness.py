@@ -105,6 +105,15 @@ class Dev(Program):
         return self.json("join-tokens", "create", "--pool", self.pool,
                          "--ttl", "10m", "--key", key, *options)
 
+    def issue(self, role, folder, *options, pool=None, ttl="10m", code=0):
+        """What `join-tokens issue` says, on the store of a dev that is
+        stopped."""
+        done = self.cli("join-tokens", "issue", "--role", role, "--pool",
+                        pool or self.pool, "--ttl", ttl, "--store",
+                        f"sqlite:{self.data / 'journal.db'}", "--secrets-dir",
+                        str(folder), "--output", "json", *options, code=code)
+        return json.loads(done) if code == 0 else done
+
     def events(self, kind):
         text = self.cli("events", "list", "--type", kind, "--output", "json")
         return [json.loads(line) for line in text.splitlines()]

@@ -6,10 +6,11 @@ import signal
 import ssl
 
 from deployment import wait_until
-from harness import Machine, Program
+from harness import Machine
 
 LONG = os.environ.get("BC_LONG") == "1"
 TAKEN = "certificate {}: taken anew from its files"
+UNCHANGED = "certificate {}: its files are unchanged"
 REFUSED = "certificate {}: its files are not taken"
 
 
@@ -21,7 +22,7 @@ class CertificateCases:
         self.deploy()
         gateway = self.gateway("gw", self.api1, self.api2)
         token = self.d.token(self.api1, "renewed", 10)
-        daemon = self.connected_daemon(gateway, token)
+        daemon = self.connected_daemon(gateway, "stays", token)
         before = self.shown(gateway)
         files = self.issue_again(gateway, "again")
         self.install(files, gateway)
@@ -29,9 +30,13 @@ class CertificateCases:
         after = self.shown(gateway)
         self.assertNotEqual(after, before)
         for api in (self.api1, self.api2):
-            said = (f"127.0.0.1:{api.relay_port} is reached by the renewed "
-                    "certificate")
+            said = (f"127.0.0.1:{api.relay_port} is reached by the "
+                    "certificate in its files")
             wait_until(lambda: said in gateway.said(), said)
+        # Asked once more, it looks again: the other side may have been mended.
+        count = gateway.said().count(said)
+        self.reload(gateway, UNCHANGED, "listen", "internal")
+        wait_until(lambda: gateway.said().count(said) > count, said)
 
         # A key of another certificate, half a chain, no CA of nodes.
         for name, text in (
@@ -73,19 +78,6 @@ class CertificateCases:
         wait_until(lambda: TAKEN.format("listen") in gateway.said(),
                    "taken anew", limit=240)
         self.assertNotEqual(self.shown(gateway), before)
-
-    def connected_daemon(self, gateway, token):
-        machine = Machine(self.folder / "stays")
-        code, out, err = machine.join(gateway, token["token"])
-        self.assertEqual(code, 0, err)
-        daemon = Program([
-            self.programs / "bcd-fakehw", "node", "--config",
-            gateway.data / "bcd" / "config.toml", "--data-dir",
-            machine.folder / "data"])
-        self.addCleanup(daemon.kill)
-        daemon.wait_for("connected to the gateway")
-        self.assertRegex(out, r"node_\w+")
-        return daemon
 
     def issue_again(self, gateway, name):
         folder = gateway.data / name

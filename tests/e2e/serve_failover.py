@@ -1,10 +1,8 @@
 """Postgres goes over to its standby, freezes, or is behind a network that drops
 packets (the field cases 159, 161)."""
-import re
-
 from crowd import Crowd
 from deployment import Deployment, Postgres, free_port, wait_until
-from harness import Machine, Program
+from harness import Machine
 from postgres_failover import Pair, Swallower
 
 
@@ -65,19 +63,10 @@ class FailoverCases:
         self.d.make_pool(self.api1)
         through2 = self.gateway("gw-2", self.api2)
         token = self.d.token(self.api1, "some", 10)
-        machine = Machine(self.folder / "first")
-        code, out, err = machine.join(through2, token["token"])
-        self.assertEqual(code, 0, err)
-        daemon = Program([
-            self.programs / "bcd-fakehw", "node", "--config",
-            through2.data / "bcd" / "config.toml", "--data-dir",
-            machine.folder / "data"])
-        self.addCleanup(daemon.kill)
-        daemon.wait_for("connected to the gateway")
+        daemon = self.connected_daemon(through2, "first", token)
         before = proxy.count
         proxy.swallow()
-        node = re.search(r"node_\w+", out).group()
-        self.d.must(self.api1, "nodes/revokeIdentity", nodeId=node,
+        self.d.must(self.api1, "nodes/revokeIdentity", nodeId=daemon.node,
                     reason="stolen")
         # Its gateway has no other process to hear it from.
         daemon.wait_for(r"no session with the gateway: .*\(4403\)")

@@ -2,6 +2,7 @@
 and 7; the field cases 157, 159, 161, 162, 180)."""
 import concurrent.futures
 import datetime
+import json
 import os
 import pathlib
 import re
@@ -53,6 +54,21 @@ class ServeTest(CertificateCases, FailoverCases, KafkaCases, harness.Case):
         wait_until(gateway.is_ready, f"{name} has an API process")
         return gateway
 
+    def connected_daemon(self, gateway, name, token):
+        """A machine that joined, its daemon running until the test ends and
+        its session begun; `node` is its id."""
+        machine = Machine(self.folder / name)
+        code, out, err = machine.join(gateway, token["token"])
+        self.assertEqual(code, 0, err)
+        daemon = Program([
+            self.programs / "bcd-fakehw", "node", "--config",
+            gateway.data / "bcd" / "config.toml", "--data-dir",
+            machine.folder / "data"])
+        self.addCleanup(daemon.kill)
+        daemon.wait_for("connected to the gateway")
+        daemon.node = re.search(r"node_\w+", out).group()
+        return daemon
+
     def nodes(self, api):
         return {n["id"] for n in self.d.items(api, "nodes/list")}
 
@@ -93,6 +109,20 @@ class ServeTest(CertificateCases, FailoverCases, KafkaCases, harness.Case):
         for first, beyond in zip(times, times[REFUSALS_A_MINUTE:]):
             self.assertGreaterEqual((beyond - first).total_seconds(), 59)
         self.d.verify()
+
+    def test_a_token_is_issued_beside_the_servers(self):
+        """On the store itself, for a tool that deploys machines."""
+        self.deploy()
+        gateway = self.gateway("gw", self.api1)
+        folder = self.folder / "secrets"
+        issued = json.loads(self.d.tool(
+            "join-tokens", "issue", "--role", "provisioned", "--pool",
+            self.d.pool, "--ttl", "10m", "--store", self.d.store,
+            "--secrets-dir", folder, "--output", "json"))
+        code, _, err = Machine(self.folder / "deployed").join(
+            gateway, (folder / issued["id"]).read_text())
+        self.assertEqual(code, 0, err)
+        wait_until(lambda: len(self.nodes(self.api2)) == 1, "the node")
 
     def test_what_one_decides_the_other_knows(self):
         self.deploy()
@@ -154,19 +184,8 @@ class ServeTest(CertificateCases, FailoverCases, KafkaCases, harness.Case):
         self.deploy()
         gateway = self.gateway("gw", self.api1, self.api2)
         token = self.d.token(self.api1, "sessions", 10)
-        daemons = []
-        for name in ("first", "second", "stays"):
-            machine = Machine(self.folder / name)
-            code, out, err = machine.join(gateway, token["token"])
-            self.assertEqual(code, 0, err)
-            daemon = Program([
-                self.programs / "bcd-fakehw", "node", "--config",
-                gateway.data / "bcd" / "config.toml", "--data-dir",
-                machine.folder / "data"])
-            self.addCleanup(daemon.kill)
-            daemon.wait_for("connected to the gateway")
-            daemon.node = re.search(r"node_\w+", out).group()
-            daemons.append(daemon)
+        daemons = [self.connected_daemon(gateway, name, token)
+                   for name in ("first", "second", "stays")]
         for daemon, victim, other in zip(daemons, (self.api1, self.api2),
                                          (self.api2, self.api1)):
             victim.kill()
@@ -308,6 +327,20 @@ class ServeTest(CertificateCases, FailoverCases, KafkaCases, harness.Case):
         self.assertIn("api.prot", self.d.tool(
             "serve", "--config", self.write("bad.toml", "[api]\nprot = 1\n"),
             code=2))
+
+    def test_serve_warns_of_an_unchecked_way_to_the_store(self):
+        """Hosts that a service of libpq's names may be anywhere."""
+        warned = "nobody checks that it is the store"
+        near = self.d.api("near")
+        self.assertEqual(near.stop(), 0)
+        self.assertNotIn(warned, near.said())
+        self.d.env["PGSERVICEFILE"] = str(self.write(
+            "services", "[store]\nuser=postgres\ndbname=postgres\n"
+            f"host={self.d.postgres.data}\n"))
+        far = self.d.api("far", store="postgres://?service=store")
+        self.assertEqual(far.stop(), 0)
+        self.assertEqual(far.said().count(warned), 1)
+        self.assertIn("sslmode=verify-full", far.said())
 
     def write(self, name, text):
         path = self.folder / name

@@ -80,9 +80,10 @@ class SiteCase(Case):
     def setUp(self):
         super().setUp()
         self.started = []
+        self.ramdisk = self.machine("ramdisk")
+        self.prepare()
         self.control = self.dev("--boot-lease", self.lease)
         self.leases = self.folder / "dnsmasq.leases"
-        self.ramdisk = self.machine("ramdisk")
         self.lend(self.ramdisk)
         token = self.control.json(
             "site-tokens", "create", "--site", self.control.site, "--ttl",
@@ -99,11 +100,22 @@ class SiteCase(Case):
         for agent in self.agents:
             agent.program.wait_for("connected to the gateway")
 
+    def prepare(self):
+        """Before the control plane runs."""
+
     def tearDown(self):
         # Before their folder goes.
         for program in self.started:
             program.kill()
         super().tearDown()
+
+    def ramdisk_join(self, *options, role="ramdisk", data="data"):
+        agents = [o for a in self.agents for o in ("--site-agent", a.url)]
+        return [self.programs / "bcd-fakehw", "join", "--config",
+                self.control.data / "bcd" / "config.toml", "--data-dir",
+                self.ramdisk.folder / data, "--fake-hardware",
+                self.ramdisk.folder / "hardware.json", "--attestor",
+                "discovery", "--role", role, *agents, *options]
 
     def lend(self, machine):
         mac = machine.hardware["macs"][0]
@@ -122,6 +134,29 @@ class Revoked(SiteCase):
         taken = self.control.events("site.boot-lease-acquired")[-1]["data"]
         self.assertEqual((taken["holder"], taken["previous"], taken["epoch"]),
                          (second.node, first.node, 2))
+
+
+class WithToken(SiteCase):
+    """A tool that boots machines has minted the ramdisk's token."""
+
+    def prepare(self):
+        control = self.dev()
+        control.stop()
+        folder = self.folder / "secrets"
+        issued = control.issue("discovery", folder, "--mac",
+                               self.ramdisk.hardware["macs"][0])
+        self.token = folder / issued["id"]
+
+    def test_a_ramdisk_joins_by_the_token_of_its_boot(self):
+        done = subprocess.run(
+            self.ramdisk_join("--no-wait", "--token-file", self.token),
+            text=True, capture_output=True, timeout=WAIT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        node = re.search(r"joined as (node_\w+)", done.stdout).group(1)
+        shown = self.control.json("nodes", "get", node)
+        self.assertEqual((shown["attestor"], shown["poolId"]),
+                         ("discovery", self.control.pool))
+        self.assertFalse(self.token.exists())
 
 
 class Site(SiteCase):
@@ -171,14 +206,6 @@ class Site(SiteCase):
         after = self.control.json("nodes", "get", first)
         self.assertEqual(after["identityGeneration"],
                          before["identityGeneration"] + 1)
-
-    def ramdisk_join(self, *options, role="ramdisk", data="data"):
-        agents = [o for a in self.agents for o in ("--site-agent", a.url)]
-        return [self.programs / "bcd-fakehw", "join", "--config",
-                self.control.data / "bcd" / "config.toml", "--data-dir",
-                self.ramdisk.folder / data, "--fake-hardware",
-                self.ramdisk.folder / "hardware.json", "--attestor",
-                "discovery", "--role", role, *agents, *options]
 
     def request(self):
         found = self.control.json("join-requests", "list", "--pool",

@@ -18,6 +18,7 @@ constexpr auto mac = "3c:ec:ef:12:34:56";
 // Of the site's owner, claimed by nobody; and a node of its.
 struct pair_of {
   join_request::state request;
+  tenant_id waits_for = fixed_id<tenant_id>(1);
   node::joined node;
 
   pair_of() {
@@ -32,7 +33,9 @@ struct pair_of {
     node.hardware_key = std::string(64, '2');
   }
   join_request::sighting& seen() { return request.request->seen; }
-  [[nodiscard]] bool same() const { return is_same_machine(request, node); }
+  [[nodiscard]] bool same() const {
+    return is_same_machine(request, waits_for, node);
+  }
 
   void has_tpm() {
     seen().tpm = {std::string(64, 'e'), join_request::ek_certificate::absent,
@@ -56,15 +59,26 @@ struct pair_of {
 
 }  // namespace
 
-TEST_CASE("same machine: by its TPM or its trusted hardware, whoever's it is") {
+TEST_CASE(
+    "same machine: by its TPM whoever's it is, by hardware its tenant's") {
   for (auto known : {&pair_of::has_tpm, &pair_of::has_key}) {
     pair_of p;
     CHECK_FALSE(p.same());
     (p.*known)();
     CHECK(p.same());
-    p.is_foreign();
     p.request.stored = join_request::status::approved;
     CHECK(p.same());
+    // Of another pool of its tenant.
+    p.request.request->pool = fixed_id<pool_id>(3);
+    CHECK(p.same());
+    p.is_foreign();
+    CHECK(p.same() == p.request.request->seen.tpm.has_value());
+    // A pool of that tenant has claimed it: the site's owner waits no more.
+    p.waits_for = p.node.tenant;
+    CHECK(p.same());
+    p.node.tenant = fixed_id<tenant_id>(1);
+    CHECK(p.same() == p.request.request->seen.tpm.has_value());
+    p.is_foreign();
     p.node.site = fixed_id<site_id>(2);
     CHECK_FALSE(p.same());
   }

@@ -264,11 +264,13 @@ TEST_CASE("tls renewal: the log tells which API processes it reaches") {
   const auto of = [](std::uint16_t port, const char* words) {
     return "127.0.0.1:" + std::to_string(port) + words;
   };
-  CHECK(comes_true(
-      [&] { return log->has(of(api->port(), " is reached by the renewed")); }));
+  CHECK(comes_true([&] {
+    return log->has(of(api->port(), " is reached by the certificate in"));
+  }));
   for (auto port : {strange->port(), std::uint16_t{1}})
-    CHECK(comes_true(
-        [&] { return log->has(of(port, " is not reached by the renewed")); }));
+    CHECK(comes_true([&] {
+      return log->has(of(port, " is not reached by the certificate in"));
+    }));
   CHECK_FALSE(log->has(of(api->port(), " is not reached")));
   // The connection that stands is no part of it.
   CHECK_FALSE(log->has("no connection to " + of(api->port(), "")));

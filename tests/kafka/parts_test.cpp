@@ -259,3 +259,23 @@ TEST_CASE("kafka: options that cannot be are refused at once") {
   o.source = "";
   CHECK(!start(o));
 }
+
+TEST_CASE(
+    "kafka: since when events lie in the partitions that are configured") {
+  kafka::control_record c{"inc", 90, "h"};
+  kafka::topic_names now;
+  // Of an older program, which does not say.
+  CHECK(kafka::misplaced_until(c, now) == 90);
+  c.partitions = now.partitions;
+  CHECK(kafka::misplaced_until(c, now) == 90);
+  c.events_by = kafka::layout::single;
+  CHECK(kafka::misplaced_until(c, now) == 0);
+  c.placed_after = 40;
+  CHECK(kafka::misplaced_until(c, now) == 40);
+  // Configured with another number since, or another layout.
+  now.partitions = 6;
+  CHECK(kafka::misplaced_until(c, now) == 90);
+  now = {};
+  now.events_by = kafka::layout::type;
+  CHECK(kafka::misplaced_until(c, now) == 90);
+}

@@ -7,7 +7,33 @@ from cases import Case
 from harness import consume, produce, wait_until
 
 
+def position(m):
+    return int(m.headers["ce_id"].rpartition("-")[2])
+
+
 class Repairs(Case):
+    def record(self):
+        """What Kafka says was published."""
+        last = consume(self.brokers, f"{self.prefix}.publisher")[-1]
+        return json.loads(last.value)
+
+    def write_record(self, said):
+        produce(self.brokers, f"{self.prefix}.publisher", self.prefix,
+                json.dumps(said))
+
+    def placement(self):
+        said = self.record()
+        return said["partitions"], said["layout"], said["placedAfter"]
+
+    def publish_again(self, d, messages, partitions):
+        """In a new topic, each in its partition."""
+        topic = f"{self.prefix}.events"
+        self.assertEqual(d.ask(f"delete-topic {topic}"), {"problem": ""})
+        d.ask(f"topic {topic} {partitions}")
+        for m in messages:
+            produce(self.brokers, topic, m.key, m.value, m.headers,
+                    partition=m.partition)
+
     def test_a_restored_journal_halts_until_an_operator_decides(self):
         d = self.driver()
         d.ask("append 60 3")
@@ -66,6 +92,8 @@ class Repairs(Case):
         self.assertEqual(report["faults"], 0)
         self.assertEqual(report["abandoned"], len(old - new))
         self.assertEqual(d.ask("resume")["code"], "INVALID_STATE")
+        # Keys lie where they lay.
+        self.assertEqual(self.placement(), (3, "single", 0))
         d.close()
 
     def refused(self, d, command, code, *words):
@@ -270,6 +298,7 @@ class Repairs(Case):
         d.ask("start 0 forced")
         d.published(head)
         d.ask("stop 0")
+        self.assertEqual(self.placement(), (6, "single", 60))
         self.assertEqual([f.split()[0] for f in d.ask("verify")["findings"]],
                          ["partitions"])
         # Nor when what lay elsewhere aged out, all but the last, or all.
@@ -288,6 +317,19 @@ class Repairs(Case):
             self.assertEqual({f.split()[0] for f in report["findings"]},
                              kinds)
             self.assertGreater(report["agedOut"], 0)
+        # What was lost after the change is told all the same.
+        lost = min((m for m in self.events()
+                    if m.partition not in moved and position(m) > 60),
+                   key=position)
+        self.publish_again(d, [m for m in sorted(all_of_it, key=position)
+                               if position(m) != position(lost)], 6)
+        for partition in moved:
+            end = max(m.offset for m in self.events()
+                      if m.partition == partition)
+            self.assertEqual(d.ask(f"trim {topic} {partition} {end + 1}"),
+                             {"problem": ""})
+        self.assertEqual(d.ask("verify")["findings"],
+                         [f"missing {position(lost)}"])
         d.close()
         # Topics of another prefix have it all, with the same ids.
         self.prefix += "-2"
@@ -353,6 +395,84 @@ class Repairs(Case):
         missing = [f for f in report["findings"] if f.startswith("missing")]
         self.assertEqual(missing, [f"missing {n}" for n in range(36, 42)])
         self.assertEqual(second.headers["ce_id"][-2:], "-2")
+        d.close()
+
+    def test_a_loss_is_not_taken_for_age_elsewhere(self):
+        """The first event of a partition is gone, in which nothing aged out;
+        in another one something did."""
+        d = self.driver()
+        d.ask("append 40 9")
+        d.ask("start 0 forced")
+        d.published(40)
+        d.close()
+        topic = f"{self.prefix}.events"
+        events = sorted(self.events(), key=position)
+        lost = events[0]
+        aged = next(m.partition for m in events
+                    if m.partition != lost.partition)
+        # The topic again, without the one.
+        d = self.driver()
+        self.publish_again(d, events[1:], 3)
+        self.assertEqual(d.ask("verify")["findings"],
+                         [f"missing {position(lost)}"])
+        end = max(m.offset for m in self.events() if m.partition == aged)
+        self.assertEqual(d.ask(f"trim {topic} {aged} {end}"),
+                         {"problem": ""})
+        report = d.ask("verify")
+        self.assertEqual(report["findings"], [f"missing {position(lost)}"])
+        self.assertEqual(report["agedOut"], end)
+        # An older program did not say since when keys lie where they do: then
+        # it may have been in the partition that lost its begin.
+        said = self.record()
+        self.assertEqual([said.pop(name) for name in
+                          ("partitions", "layout", "placedAfter")],
+                         [3, "single", 0])
+        self.write_record(said)
+        report = d.ask("verify")
+        self.assertEqual((report["findings"], report["agedOut"]),
+                         ([], end + 1))
+        # The next one does, for what comes from now on.
+        d.ask("append 5 9")
+        d.ask("start 0 forced")
+        d.published(45)
+        d.ask("stop 0")
+        self.assertEqual(self.placement(), (3, "single", 40))
+        d.close()
+
+    def test_events_of_another_layout_lie_elsewhere(self):
+        d = self.driver()
+        d.ask("append 10 2")
+        d.ask("start 0 forced")
+        d.published(10)
+        d.ask("stop 0")
+        self.write_record(dict(self.record(), layout="type"))
+        d.ask("append 5 2")
+        d.ask("start 0 forced")
+        d.published(15)
+        d.ask("stop 0")
+        self.assertEqual(self.placement(), (3, "single", 10))
+        for wrong in ({"partitions": 1001}, {"partitions": -1},
+                      {"layout": "both"}):
+            with self.subTest(wrong=wrong):
+                good = self.record()
+                self.write_record(dict(good, **wrong))
+                self.refused(d, "verify", "INTERNAL", "cannot be understood")
+                self.write_record(good)
+        d.close()
+
+    def test_a_resume_from_before_keys_were_moved(self):
+        self.publish_past_a_backup()
+        self.write_record(dict(self.record(), placedAfter=80))
+        d = self.driver(store="backup.db")
+        d.ask("incarnation")
+        head = d.ask("append 60 3")["head"]
+        self.assertEqual(d.ask("resume"), {"position": 60})
+        self.assertEqual(self.placement(), (3, "single", 60))
+        d.ask("start 0 forced")
+        d.published(head)
+        d.ask("stop 0")
+        self.assertEqual(self.placement(), (3, "single", 60))
+        self.assertEqual(d.ask("verify")["faults"], 0)
         d.close()
 
     def test_verify_sees_alteration_and_order(self):

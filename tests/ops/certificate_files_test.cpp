@@ -50,7 +50,8 @@ struct world {
     put("ca", pki::certificate_pem(ca.certificate));
     return {{folder / "crt", folder / "key"}, folder / "ca"};
   }
-  [[nodiscard]] serve::certificate_files watched() {
+  [[nodiscard]] serve::certificate_files watched(
+      bool tried_when_asked = false) {
     std::vector<serve::renewable> all;
     all.push_back({"listen", files(), serve::read_tls(files()).value(),
                    [this](const serve::tls_material& m) {
@@ -58,7 +59,8 @@ struct world {
                        taken.push_back(m);
                      ++times;
                      return answer;
-                   }});
+                   },
+                   tried_when_asked});
     return serve::certificate_files{std::move(all)};
   }
 };
@@ -109,6 +111,35 @@ TEST_CASE("certificate files: who asks is answered at once", "[ops]") {
   CHECK(became(files.look_asked(w.now)) == one_taken);
   CHECK(became(files.look_asked(w.now)) == one_unchanged);
   CHECK(w.taken.size() == 1);
+}
+
+TEST_CASE("certificate files: who asks has unchanged ones tried", "[ops]") {
+  world w;
+  auto files = w.watched(true);
+  CHECK(became(files.look_asked(w.now)) == one_unchanged);
+  CHECK(w.taken.size() == 1);
+  // Nobody asked.
+  CHECK(files.look(w.now).empty());
+  CHECK(files.look(w.now).empty());
+  CHECK(w.times == 1);
+  w.answer = fail(errc::unavailable, "it is stopping");
+  auto refused = files.look_asked(w.now);
+  REQUIRE(became(refused) == one_refused);
+  CHECK(refused.front().why == "it is stopping");
+  // It was no change.
+  CHECK(files.look(w.now).empty());
+}
+
+TEST_CASE("certificate files: who asks hears that unchanged ones have ended",
+          "[ops]") {
+  world w;
+  auto files = w.watched(GENERATE(false, true));
+  const auto later = w.now + seconds{86'400L * 365 * 20};
+  auto refused = files.look_asked(later);
+  REQUIRE(became(refused) == one_refused);
+  CHECK(refused.front().why.starts_with("the certificate ended at "));
+  CHECK(w.times == 0);
+  CHECK(files.look(later).empty());
 }
 
 TEST_CASE(

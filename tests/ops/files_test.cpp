@@ -38,6 +38,41 @@ TEST_CASE("files: a new secret file is 0600 under any umask (case 169)",
   CHECK(back.value().expose_text() == "text");
 }
 
+TEST_CASE("files: a new one's name is on disk, or it is not kept",
+          "[ops][files]") {
+  folder dir;
+  const auto closed = dir / "closed";
+  REQUIRE(::mkdir(closed.c_str(), 0300) == 0);
+  // Nothing is closed to root.
+  constexpr uid_t nobody = 65534;
+  const bool is_root = ::geteuid() == 0;
+  if (is_root) {
+    REQUIRE(::chmod(dir.path().c_str(), 0711) == 0);
+    REQUIRE(::chown(closed.c_str(), nobody, nobody) == 0);
+    REQUIRE(::seteuid(nobody) == 0);
+  }
+  auto written = cli::write_new_secret_file(closed / "secret", "text");
+  if (is_root)
+    REQUIRE(::seteuid(0) == 0);
+  REQUIRE(::chmod(closed.c_str(), 0700) == 0);
+  REQUIRE(!written);
+  CHECK(written.error().code == errc::unavailable);
+  CHECK(fs::is_empty(closed));
+}
+
+TEST_CASE("files: a path without a folder is of the one that is here",
+          "[ops][files]") {
+  folder dir;
+  const auto before = fs::current_path();
+  fs::current_path(dir.path());
+  auto written = cli::write_new_secret_file("secret", "text");
+  auto replaced = cli::replace_secret_file("secret", "other");
+  fs::current_path(before);
+  CHECK(written);
+  CHECK(replaced);
+  CHECK(mode_of(dir / "secret") == 0600);
+}
+
 TEST_CASE("files: nothing at the path is ever written over (case 169)",
           "[ops][files]") {
   folder dir;

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "actors/hardware_watch.hpp"
+#include "actors/sync_ledger.hpp"
 #include "base/encoding.hpp"
 #include "base/json.hpp"
 #include "events/event_names.hpp"
 #include "events/node.hpp"
 #include "pki/digest.hpp"
 #include "projections/queries.hpp"
-#include "tests/support/sync_ledger.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -58,7 +58,7 @@ class shared_hardware : public shared_hardware_store {
     const auto before = told().size();
     auto models = queries();
     auto streams =
-        std::make_shared<test::sync_ledger>(*store, time, models.get());
+        std::make_shared<actors::sync_ledger>(*store, time, models.get());
     int done = 0;
     actors::tell_shared_hardware(streams, [&done] { ++done; });
     REQUIRE(done == 1);
