@@ -17,6 +17,7 @@ using detail::check_protocol;
 using detail::csr_of;
 using detail::invalid;
 using detail::max_text;
+using detail::parse_body;
 using detail::put_base64;
 using detail::put_base64_list;
 
@@ -128,9 +129,7 @@ std::string encode(const join_request& request) {
 }
 
 result<join_request> decode_join_request(std::string_view body) {
-  if (body.size() > max_body)
-    return invalid("the body is larger than 64 KiB", "");
-  BC_TRY(doc, json::parse_object(body));
+  BC_TRY(doc, parse_body(body));
   json::reader from{doc};
   BC_TRYV(check_protocol(from));
   join_request out;

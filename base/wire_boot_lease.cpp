@@ -34,9 +34,7 @@ std::string encode(const boot_lease_request& request) {
 }
 
 result<boot_lease_request> decode_boot_lease_request(std::string_view body) {
-  if (body.size() > max_body)
-    return invalid("the body is larger than 64 KiB", "");
-  BC_TRY(doc, json::parse_object(body));
+  BC_TRY(doc, detail::parse_body(body));
   json::reader from{doc};
   BC_TRYV(detail::check_protocol(from));
   BC_TRY(node, id_of(from, "nodeId"));
@@ -57,9 +55,7 @@ std::string encode(const boot_lease_body& body) {
 }
 
 result<boot_lease_body> decode_boot_lease_body(std::string_view body) {
-  if (body.size() > max_body)
-    return invalid("the body is larger than 64 KiB", "");
-  BC_TRY(doc, json::parse_object(body));
+  BC_TRY(doc, detail::parse_body(body));
   json::reader from{doc};
   BC_TRY(held, from.boolean("held"));
   BC_TRY(epoch, from.integer("epoch"));

@@ -18,6 +18,12 @@ fault invalid(std::string message, std::string path) {
   return fail(errc::invalid_input, std::move(message), std::move(path));
 }
 
+result<json::document> parse_body(std::string_view body) {
+  if (body.size() > max_body)
+    return invalid("the body is larger than 64 KiB", "");
+  return json::parse_object(body);
+}
+
 result<std::string> bounded(const json::reader& from, std::string_view name,
                             std::size_t limit) {
   BC_TRY(v, from.optional_text(name));

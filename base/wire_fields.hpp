@@ -22,6 +22,9 @@ inline constexpr std::size_t max_text = 256;
                                           std::string_view name,
                                           std::size_t limit = max_text);
 
+/// The JSON object of a body, which has `max_body` bytes at most.
+[[nodiscard]] result<json::document> parse_body(std::string_view body);
+
 /// `protocol`, which must be a version that we speak.
 [[nodiscard]] result<void> check_protocol(const json::reader& from);
 

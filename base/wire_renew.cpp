@@ -34,9 +34,7 @@ std::string encode(const renew_request& request) {
 }
 
 result<renew_request> decode_renew_request(std::string_view body) {
-  if (body.size() > max_body)
-    return invalid("the body is larger than 64 KiB", "");
-  BC_TRY(doc, json::parse_object(body));
+  BC_TRY(doc, detail::parse_body(body));
   json::reader from{doc};
   BC_TRYV(detail::check_protocol(from));
   BC_TRY(node, from.text("nodeId"));

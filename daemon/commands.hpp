@@ -24,6 +24,10 @@ struct command {
 [[nodiscard]] command add_helper_command(CLI::App& app);
 [[nodiscard]] command add_doctor_command(CLI::App& app);
 
+/// --config and --data-dir.
+void add_file_options(CLI::App& to, std::string& config_file,
+                      std::string& data_dir);
+
 /// Prints "bcd: MESSAGE" on standard error; the exit code of wrong usage.
 int complain(const std::string& message);
 

@@ -63,18 +63,6 @@ result<pki::sha256_digest> digest(const json::reader& from,
   return out;
 }
 
-bool is_mac(std::string_view text) {
-  if (text.size() != 17)
-    return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-    if (i % 3 == 2 ? c != ':' : !digit)
-      return false;
-  }
-  return true;
-}
-
 bool is_compact_jws(std::string_view text) {
   return text.size() <= pki::vouch::max_size &&
          std::count(text.begin(), text.end(), '.') == 2 &&
@@ -105,7 +93,7 @@ result<vouch_request> decode_vouch_request(std::string_view body) {
   BC_TRY(csr, digest(from, "csrSha256"));
   BC_TRY(claims, digest(from, "claimsSha256"));
   BC_TRY(mac, from.text("mac"));
-  if (!is_mac(mac))
+  if (!pki::vouch::is_mac(mac))
     return invalid("must be aa:bb:cc:dd:ee:ff in lower case",
                    from.path_of("mac"));
   return vouch_request{csr, claims, mac};

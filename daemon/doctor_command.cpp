@@ -43,13 +43,7 @@ command add_doctor_command(CLI::App& app) {
   auto given = std::make_shared<doctor_arguments>();
   auto* self = app.add_subcommand(
       "doctor", "Look at this machine's identity and what it rests on");
-  self->add_option("--config", given->config_file, "Configuration file")
-      ->type_name("FILE")
-      ->capture_default_str();
-  self->add_option("--data-dir", given->data_dir,
-                   "Data folder (default: data_dir of the configuration, or "
-                   "/var/lib/bcd)")
-      ->type_name("DIR");
+  add_file_options(*self, given->config_file, given->data_dir);
   self->add_option("--output", given->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();

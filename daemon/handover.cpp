@@ -1,5 +1,7 @@
 #include "daemon/handover.hpp"
 
+#include "daemon/descriptor.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -20,22 +22,6 @@ namespace {
 fault bad(const std::string& what) {
   return fail(errc::invalid_state, what + ": " + std::strerror(errno));
 }
-
-class descriptor {
- public:
-  explicit descriptor(int fd) : fd_(fd) {}
-  descriptor(const descriptor&) = delete;
-  descriptor& operator=(const descriptor&) = delete;
-  ~descriptor() {
-    if (fd_ >= 0)
-      ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 int open_folder(const std::filesystem::path& path) {
   return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -310,17 +310,22 @@ int complain(const std::string& message) {
   return ended(join_exit::usage, "bcd: " + message);
 }
 
+void add_file_options(CLI::App& to, std::string& config_file,
+                      std::string& data_dir) {
+  to.add_option("--config", config_file, "Configuration file")
+      ->type_name("FILE")
+      ->capture_default_str();
+  to.add_option("--data-dir", data_dir,
+                "Data folder (default: data_dir of the configuration, or "
+                "/var/lib/bcd)")
+      ->type_name("DIR");
+}
+
 command add_join_command(CLI::App& app) {
   auto given = std::make_shared<join_arguments>();
   auto* self = app.add_subcommand(
       "join", "Join this machine to its pool with a join token");
-  self->add_option("--config", given->config_file, "Configuration file")
-      ->type_name("FILE")
-      ->capture_default_str();
-  self->add_option("--data-dir", given->data_dir,
-                   "Data folder (default: data_dir of the configuration, or "
-                   "/var/lib/bcd)")
-      ->type_name("DIR");
+  add_file_options(*self, given->config_file, given->data_dir);
   self->add_option("--role", given->role,
                    "What joins: node (a machine of a pool), site (an agent, "
                    "with a site token) or ramdisk (booted by a site agent)")

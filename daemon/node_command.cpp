@@ -100,13 +100,7 @@ command add_as(CLI::App& app, const char* name, const char* what,
                const char* help, runs_as which) {
   auto given = std::make_shared<node_arguments>();
   auto* self = app.add_subcommand(name, what);
-  self->add_option("--config", given->config_file, "Configuration file")
-      ->type_name("FILE")
-      ->capture_default_str();
-  self->add_option("--data-dir", given->data_dir,
-                   "Data folder (default: data_dir of the configuration, or "
-                   "/var/lib/bcd)")
-      ->type_name("DIR");
+  add_file_options(*self, given->config_file, given->data_dir);
   add_hardware_options(*self, false);
   self->footer(help);
   return {self, [given, which] { return node(*given, which); }};

@@ -1,5 +1,7 @@
 #include "daemon/owner_file.hpp"
 
+#include "daemon/descriptor.hpp"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -12,26 +14,6 @@ namespace {
 
 constexpr mode_t of_others = 0077;
 
-class opened {
- public:
-  explicit opened(const std::filesystem::path& file)
-      // NONBLOCK: a pipe that nobody writes to would wait for ever.
-      : fd_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)),
-        error_(errno) {}
-  opened(const opened&) = delete;
-  opened& operator=(const opened&) = delete;
-  ~opened() {
-    if (fd_ >= 0)
-      ::close(fd_);
-  }
-  [[nodiscard]] int fd() const { return fd_; }
-  [[nodiscard]] int error() const { return error_; }
-
- private:
-  int fd_;
-  int error_;
-};
-
 }  // namespace
 
 result<secret_bytes> read_owner_file(const std::filesystem::path& file,
@@ -39,11 +21,13 @@ result<secret_bytes> read_owner_file(const std::filesystem::path& file,
   auto bad = [&file](const std::string& what) {
     return fail(errc::invalid_config, file.string() + " " + what);
   };
-  opened in{file};
-  if (in.fd() < 0)
-    return bad(std::string{"cannot be opened: "} + std::strerror(in.error()));
+  // NONBLOCK: a pipe that nobody writes to would wait for ever.
+  const descriptor in{
+      ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+  if (!in)
+    return bad(std::string{"cannot be opened: "} + std::strerror(errno));
   struct stat about {};
-  if (::fstat(in.fd(), &about) != 0 || !S_ISREG(about.st_mode))
+  if (::fstat(in.get(), &about) != 0 || !S_ISREG(about.st_mode))
     return bad("is not a regular file");
   if ((about.st_mode & of_others) != 0)
     return bad("is open to others; its mode must be 0600 or 0400");
@@ -52,7 +36,7 @@ result<secret_bytes> read_owner_file(const std::filesystem::path& file,
   bytes content(most + 1);
   std::size_t size = 0;
   while (size < content.size()) {
-    auto got = ::read(in.fd(), content.data() + size, content.size() - size);
+    auto got = ::read(in.get(), content.data() + size, content.size() - size);
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0) {

@@ -1,6 +1,7 @@
 #include "daemon/private_dir.hpp"
 
 #include "base/fault_point.hpp"
+#include "daemon/descriptor.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -19,24 +20,6 @@ constexpr const char* lock_name = "bcd.lock";
 fault bad(std::string message) {
   return fail(errc::invalid_state, std::move(message));
 }
-
-// Closes a descriptor on every way out.
-class descriptor {
- public:
-  explicit descriptor(int fd) : fd_(fd) {}
-  descriptor(const descriptor&) = delete;
-  descriptor& operator=(const descriptor&) = delete;
-  ~descriptor() {
-    if (fd_ >= 0)
-      ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 // Folders made on the way are ours alone, whatever the umask says.
 bool make_folders(const std::filesystem::path& path) {

@@ -54,16 +54,8 @@ class attempt {
         request_(request),
         hardware_(hardware),
         by_(by),
-        expected_{
-            join_signing_pins(with_pins_of(c, me.who)),
-            pki::sha256(request.csr),
-            request.key.pub(),
-            me.who.site,
-            pki::parse_role(me.who.role).value_or(pki::certificate_role::node),
-            me.who.node_id,
-            pki::purpose::join_response,
-            me.who.trust_domain,
-            true} {}
+        expected_(expected_again(c, me.who, request.csr, request.key.pub(),
+                                 pki::purpose::join_response)) {}
 
   renewal_attempt run() {
     auto body = claims();

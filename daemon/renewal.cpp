@@ -1,7 +1,6 @@
 #include "daemon/renewal.hpp"
 
 #include "base/wire_renew.hpp"
-#include "daemon/answer_check.hpp"
 #include "daemon/printable.hpp"
 #include "daemon/renewal_plan.hpp"
 #include "daemon/trusted_pins.hpp"
@@ -47,16 +46,8 @@ class attempt {
         now_(now),
         send_(send),
         new_(std::move(made)),
-        expected_{
-            join_signing_pins(with_pins_of(c, me.who)),
-            pki::sha256(new_.csr),
-            new_.key.pub(),
-            me.who.site,
-            pki::parse_role(me.who.role).value_or(pki::certificate_role::node),
-            me.who.node_id,
-            pki::purpose::renew_response,
-            me.who.trust_domain,
-            true} {}
+        expected_(expected_again(c, me.who, new_.csr, new_.key.pub(),
+                                 pki::purpose::renew_response)) {}
 
   renewal_attempt run() {
     auto got = ask(&me_);
@@ -199,6 +190,20 @@ class attempt {
 };
 
 }  // namespace
+
+expected_answer expected_again(const config& c, const identity& who,
+                               byte_view csr, const pki::public_key& key,
+                               pki::purpose purpose) {
+  return {join_signing_pins(with_pins_of(c, who)),
+          pki::sha256(csr),
+          key,
+          who.site,
+          pki::parse_role(who.role).value_or(pki::certificate_role::node),
+          who.node_id,
+          purpose,
+          who.trust_domain,
+          true};
+}
 
 renewal_attempt attempt_renewal(const config& c, const node_identity& me,
                                 const std::function<time_point()>& now,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "daemon/answer_check.hpp"
 #include "daemon/config.hpp"
 #include "daemon/gateway_client.hpp"
 #include "daemon/identity_store.hpp"
@@ -11,6 +12,12 @@
 #include <string>
 
 namespace bc::daemon {
+
+/// Of an answer that gives a node what it is again, for the new key of `csr`.
+[[nodiscard]] expected_answer expected_again(const config& c,
+                                             const identity& who, byte_view csr,
+                                             const pki::public_key& key,
+                                             pki::purpose purpose);
 
 /// Carries a renewal to the gateway, with the identity's certificate as the
 /// client's or, when null, without one: the network, or a test.

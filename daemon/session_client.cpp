@@ -1,14 +1,13 @@
 // Asio 1.74 uses std::exchange without including it.
 #include "daemon/session_client.hpp"
 
-#include "daemon/command_check.hpp"
 #include "daemon/gateway_client.hpp"
 #include "daemon/gateway_tls.hpp"
 #include "daemon/printable.hpp"
 #include "daemon/session_begin.hpp"
+#include "daemon/session_frames.hpp"
 #include "daemon/trusted_pins.hpp"
 #include "pki/chain.hpp"
-#include "pki/digest.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -23,7 +22,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace bc::daemon {
@@ -45,24 +43,22 @@ constexpr seconds welcome_timeout{45};
 // A stop is done within a second.
 constexpr milliseconds goodbye_timeout{700};
 constexpr int missed_heartbeats = 3;
-// As many results as a gateway passes on at a time.
-constexpr std::size_t results_at_once = 8;
 constexpr std::size_t most_frames = 64;
-constexpr std::size_t nonce_size = 32;
 
 // Lives as long as one of its operations does; `done` is told in the end. All
 // of it on the thread of `io`.
-class session : public std::enable_shared_from_this<session> {
+class session final : public std::enable_shared_from_this<session>,
+                      private session_frames::carrier {
  public:
   session(asio::io_context& io, const config& c, endpoint to, node_identity me,
           std::string bcd_version, session_hooks hooks,
           std::function<void(session_outcome)> done)
-      : signing_pins_(join_signing_pins(with_pins_of(c, me.who))),
-        to_(std::move(to)),
+      : to_(std::move(to)),
         me_(std::move(me)),
-        version_(std::move(bcd_version)),
         hooks_(std::move(hooks)),
         done_(std::move(done)),
+        frames_(me_.who, join_signing_pins(with_pins_of(c, me_.who)),
+                std::move(bcd_version), hooks_, *this),
         io_(io),
         tls_(to_.host, serving_ca_pins(with_pins_of(c, me_.who))),
         resolver_(io_),
@@ -73,6 +69,7 @@ class session : public std::enable_shared_from_this<session> {
   ~session() {
     if (hooks_.ask_for_results)
       hooks_.ask_for_results({});
+    outcome_.welcomed = frames_.is_welcomed();
     done_(std::move(outcome_));
   }
 
@@ -97,6 +94,11 @@ class session : public std::enable_shared_from_this<session> {
           (*self.*what)();
       });
     };
+  }
+
+  void send_results() {
+    if (!ended_)
+      frames_.send_results();
   }
 
   void leave() {
@@ -182,9 +184,7 @@ class session : public std::enable_shared_from_this<session> {
         wire::session_protocol)
       return over(end::protocol, "the gateway speaks another protocol");
     limited(welcome_timeout, "no welcome came", end::lost);
-    nonce_ = pki::random_bytes(nonce_size);
-    write(wire::from_daemon{
-        wire::hello{version_, to_millis(hooks_.now()), nonce_}});
+    frames_.greet();
     read();
   }
 
@@ -204,7 +204,7 @@ class session : public std::enable_shared_from_this<session> {
       if (!frame || !ws_->got_text())
         say_and_end(end::protocol, "the gateway sent what is no frame of ours");
       else if (frame.value())
-        take_frame(*frame.value());
+        frames_.take(*frame.value());
       if (!ended_)
         read();
     });
@@ -219,89 +219,29 @@ class session : public std::enable_shared_from_this<session> {
              "): " + printable({why.reason.data(), why.reason.size()}));
   }
 
-  void take_frame(const wire::to_daemon& frame) {
-    const auto* welcome = std::get_if<wire::welcome>(&frame);
-    if ((welcome != nullptr) == outcome_.welcomed)
-      return say_and_end(end::protocol, "the gateway is out of step");
-    if (welcome != nullptr)
-      return take(*welcome);
-    heard();
-    if (const auto* command = std::get_if<wire::command>(&frame))
-      take(*command);
-    else if (const auto* done = std::get_if<wire::recorded>(&frame))
-      take(*done);
-  }
-
-  void take(const wire::welcome& m) {
-    auto time = check_welcome(m, signing_pins_, nonce_);
-    if (!time)
-      return say_and_end(end::untrusted,
-                         "the welcome failed a check: " + time.error().message);
-    if (!pki::chain_valid_at(tls_.chain(), time.value()))
-      return say_and_end(end::untrusted,
-                         "the gateway's certificate is not valid at the "
-                         "server's time " +
-                             to_rfc3339(time.value()));
-    outcome_.welcomed = true;
-    every_ = seconds{m.heartbeat_seconds};
-    heard();
-    beat();
-    if (hooks_.server_time)
-      hooks_.server_time(time.value());
-    if (hooks_.welcomed)
-      hooks_.welcomed(m);
-    send_results();
-  }
-
-  void take(const wire::command& m) {
-    auto checked = check_command(m, me_.who.command_signing_keys,
-                                 me_.who.node_id, hooks_.now());
-    // No answer to what is not genuine: the gateway would not believe it was
-    // us.
-    bool genuine = checked.failed == command_fault::none ||
-                   checked.failed == command_fault::expired;
-    if (genuine && hooks_.command)
-      hooks_.command(checked.body);
-  }
-
-  void take(const wire::recorded& m) {
-    if (hooks_.recorded)
-      hooks_.recorded(m.command_id);
-    if (sent_.erase(m.command_id) > 0)
-      send_results();
-  }
-
-  // Those that were not sent since the last heartbeat.
-  void send_results() {
-    if (ended_ || !outcome_.welcomed || !hooks_.results)
-      return;
-    for (const auto& result : hooks_.results()) {
-      if (sent_.size() >= results_at_once)
-        return;
-      if (sent_.insert(result.command_id).second)
-        write(wire::from_daemon{result});
-    }
-  }
-
   void beat() {
     pulse_.expires_after(every_);
     pulse_.async_wait([this, self = shared_from_this()](error_code ec) {
       if (ec || ended_)
         return;
-      write(wire::from_daemon{wire::heartbeat{++beats_}});
-      sent_.clear();
-      send_results();
+      frames_.beat();
       beat();
     });
   }
 
-  // Something came: the gateway lives.
-  void heard() {
+  void welcomed(seconds heartbeat) override {
+    every_ = heartbeat;
+    heard();
+    beat();
+  }
+
+  // The gateway lives.
+  void heard() override {
     limited(missed_heartbeats * every_, "the gateway has gone silent",
             end::lost);
   }
 
-  void write(const wire::from_daemon& frame) {
+  void write(const wire::from_daemon& frame) override {
     // What is resent anyway need not pile up behind a slow gateway.
     if (ended_ || waiting_.size() > most_frames)
       return;
@@ -321,9 +261,13 @@ class session : public std::enable_shared_from_this<session> {
         });
   }
 
+  [[nodiscard]] bool is_valid_at(time_point t) const override {
+    return pki::chain_valid_at(tls_.chain(), t);
+  }
+
   // Ending. The first reason counts; it is gone once no operation is left.
 
-  void say_and_end(end what, std::string why) {
+  void say_and_end(end what, std::string why) override {
     if (std::exchange(ended_, true))
       return;
     outcome_.what = what;
@@ -382,12 +326,11 @@ class session : public std::enable_shared_from_this<session> {
 
   [[nodiscard]] std::string where() const { return to_.host + ":" + to_.port; }
 
-  const std::vector<std::string> signing_pins_;
   const endpoint to_;
   const node_identity me_;
-  const std::string version_;
   const session_hooks hooks_;
   const std::function<void(session_outcome)> done_;
+  session_frames frames_;
   asio::io_context& io_;
   pinned_tls tls_;
   tcp::resolver resolver_;
@@ -397,10 +340,7 @@ class session : public std::enable_shared_from_this<session> {
   websocket::response_type answer_;
   beast::flat_buffer buffer_;
   std::deque<std::string> waiting_;  // the first one is being sent
-  std::set<std::string> sent_;       // results, since the last heartbeat
-  bytes nonce_;
   milliseconds every_{0};
-  std::uint64_t beats_ = 0;
   session_outcome outcome_{end::lost, "the session was lost", false};
   bool ended_ = false;
 };

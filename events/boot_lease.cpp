@@ -113,13 +113,9 @@ event_write encode(const event& e) {
 }
 
 result<event> decode(const envelope& e) {
-  if (codec::is(e, name::boot_lease_acquired))
-    return codec::read_event(e, read_acquired);
-  if (codec::is(e, name::boot_lease_extended))
-    return codec::read_event(e, read_extended);
-  if (codec::is(e, name::boot_lease_released))
-    return codec::read_event(e, read_released);
-  return codec::unknown_event(e);
+  return codec::decode<event>(e, {{name::boot_lease_acquired, read_acquired},
+                                  {name::boot_lease_extended, read_extended},
+                                  {name::boot_lease_released, read_released}});
 }
 
 const acquired* live_lease(const state& s, time_point now) {

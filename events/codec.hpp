@@ -6,6 +6,7 @@
 #include "events/journal.hpp"
 
 #include <concepts>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -63,6 +64,23 @@ template <class Read>
   if (!out)
     return unreadable(e, out.error());
   return out;
+}
+
+/// How events of one type (version 1) are read.
+template <class Event>
+struct row {
+  std::string_view type;
+  result<Event> (*read)(const json::reader& data, const json::reader& internal);
+};
+
+/// By the row of its type; INTERNAL where there is none.
+template <class Event>
+[[nodiscard]] result<Event> decode(const envelope& e,
+                                   std::initializer_list<row<Event>> rows) {
+  for (const auto& r : rows)
+    if (is(e, r.type))
+      return read_event(e, r.read);
+  return unknown_event(e);
 }
 
 /// The JSON object `fill` writes the fields of.

@@ -70,11 +70,8 @@ event_write encode(const event& e) {
 }
 
 result<event> decode(const envelope& e) {
-  if (codec::is(e, name::command_enqueued))
-    return codec::read_event(e, read_enqueued);
-  if (codec::is(e, name::command_completed))
-    return codec::read_event(e, read_completed);
-  return codec::unknown_event(e);
+  return codec::decode<event>(e, {{name::command_enqueued, read_enqueued},
+                                  {name::command_completed, read_completed}});
 }
 
 }  // namespace bc::events::command

@@ -7,67 +7,6 @@ namespace bc::events::join_request {
 
 namespace {
 
-using claim_kind = claim_move::kind;
-
-void take(moves& m, std::string claim, std::optional<time_point> until) {
-  m.claims.push_back({claim_kind::take, std::move(claim), until});
-}
-
-void release(moves& m, std::string claim) {
-  m.claims.push_back({claim_kind::release, std::move(claim), std::nullopt});
-}
-
-// Of `opened` and `refreshed`.
-template <class Event>
-moves waits(const Event& e) {
-  moves m;
-  take(m, pending_claim(e.site, e.subject), e.expires_at);
-  if (e.place)
-    take(m, place_claim(e.site, *e.place), e.expires_at);
-  return m;
-}
-
-// Of `approved` and `rejected`.
-template <class Event>
-moves waits_no_more(const Event& e, std::optional<time_point> until) {
-  moves m;
-  release(m, pending_claim(e.site, e.subject));
-  if (e.place)
-    release(m, place_claim(e.site, *e.place));
-  take(m, decided_claim(e.site, e.subject, e.csr_sha256), until);
-  return m;
-}
-
-moves effect(const opened& o) {
-  return waits(o);
-}
-moves effect(const refreshed& r) {
-  return waits(r);
-}
-moves effect(const approved& a) {
-  return waits_no_more(a, a.expires_at);
-}
-moves effect(const rejected& r) {
-  return waits_no_more(r, std::nullopt);
-}
-moves effect(const consumed& c) {
-  moves m;
-  release(m, decided_claim(c.site, c.subject, c.csr_sha256));
-  return m;
-}
-
-moves effect(const superseded& s) {
-  moves m;
-  if (s.was_approved) {
-    release(m, decided_claim(s.site, s.subject, s.csr_sha256));
-    return m;
-  }
-  release(m, pending_claim(s.site, s.subject));
-  if (s.place)
-    release(m, place_claim(s.site, *s.place));
-  return m;
-}
-
 void put(json::writer& out, const tpm_identity& t) {
   out.key("tpm").begin_object();
   out.field("ekHash", t.ek_hash).field("ekCert", ek_text(t.certificate));
@@ -103,10 +42,10 @@ void put_seen(json::writer& internal, const std::string& subject,
     put(internal, *s.vouch);
 }
 
+// Without what it moves.
 event_write written(std::string_view type, std::string data,
-                    std::string internal, moves effect) {
-  return {std::string{type}, 1, std::move(data), std::move(internal),
-          std::move(effect)};
+                    std::string internal) {
+  return {std::string{type}, 1, std::move(data), std::move(internal), {}};
 }
 
 event_write write(const opened& o) {
@@ -124,7 +63,7 @@ event_write write(const opened& o) {
     put_seen(out, o.subject, o.seen, o.place);
   });
   return written(name::join_request_opened, std::move(data),
-                 std::move(internal), effect(o));
+                 std::move(internal));
 }
 
 event_write write(const refreshed& r) {
@@ -137,7 +76,7 @@ event_write write(const refreshed& r) {
   auto internal = codec::object(
       [&](json::writer& out) { put_seen(out, r.subject, r.seen, r.place); });
   return written(name::join_request_refreshed, std::move(data),
-                 std::move(internal), effect(r));
+                 std::move(internal));
 }
 
 template <class Decision>
@@ -167,13 +106,12 @@ std::string internal_of(const Decision& d) {
 event_write write(const approved& a) {
   return written(name::join_request_approved,
                  data_of(a, "approvedAt", to_rfc3339(a.expires_at)),
-                 internal_of(a), effect(a));
+                 internal_of(a));
 }
 
 event_write write(const rejected& r) {
   return written(name::join_request_rejected,
-                 data_of(r, "rejectedAt", std::nullopt), internal_of(r),
-                 effect(r));
+                 data_of(r, "rejectedAt", std::nullopt), internal_of(r));
 }
 
 event_write write(const consumed& c) {
@@ -187,7 +125,7 @@ event_write write(const consumed& c) {
   auto internal = codec::object(
       [&](json::writer& out) { out.field("subject", c.subject); });
   return written(name::join_request_consumed, std::move(data),
-                 std::move(internal), effect(c));
+                 std::move(internal));
 }
 
 event_write write(const superseded& s) {
@@ -204,7 +142,7 @@ event_write write(const superseded& s) {
         .field("place", s.place);
   });
   return written(name::join_request_superseded, std::move(data),
-                 std::move(internal), effect(s));
+                 std::move(internal));
 }
 
 result<claims> read_claims(const json::reader& internal) {
@@ -395,42 +333,20 @@ std::string text_of(const claims& c) {
   });
 }
 
-std::string pending_claim(const site_id& site, std::string_view subject) {
-  return "request:" + site.str() + ":" + std::string{subject};
-}
-
-std::string decided_claim(const site_id& site, std::string_view subject,
-                          std::string_view csr_sha256) {
-  auto out = "decided:" + site.str();
-  return out.append(":").append(subject).append(":").append(csr_sha256);
-}
-
-std::string place_claim(const site_id& site, std::int64_t place) {
-  return "place:" + site.str() + ":" + std::to_string(place);
-}
-
-moves moves_of(const event& e) {
-  return std::visit([](const auto& what) { return effect(what); }, e);
-}
-
 event_write encode(const event& e) {
-  return std::visit([](const auto& what) { return write(what); }, e);
+  auto out = std::visit([](const auto& what) { return write(what); }, e);
+  out.effect = moves_of(e);
+  return out;
 }
 
 result<event> decode(const envelope& e) {
-  if (codec::is(e, name::join_request_opened))
-    return codec::read_event(e, read_opened);
-  if (codec::is(e, name::join_request_refreshed))
-    return codec::read_event(e, read_refreshed);
-  if (codec::is(e, name::join_request_approved))
-    return codec::read_event(e, read_approved);
-  if (codec::is(e, name::join_request_rejected))
-    return codec::read_event(e, read_rejected);
-  if (codec::is(e, name::join_request_consumed))
-    return codec::read_event(e, read_consumed);
-  if (codec::is(e, name::join_request_superseded))
-    return codec::read_event(e, read_superseded);
-  return codec::unknown_event(e);
+  return codec::decode<event>(
+      e, {{name::join_request_opened, read_opened},
+          {name::join_request_refreshed, read_refreshed},
+          {name::join_request_approved, read_approved},
+          {name::join_request_rejected, read_rejected},
+          {name::join_request_consumed, read_consumed},
+          {name::join_request_superseded, read_superseded}});
 }
 
 }  // namespace bc::events::join_request

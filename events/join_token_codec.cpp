@@ -140,15 +140,11 @@ event_write encode(const event& e) {
 }
 
 result<event> decode(const envelope& e) {
-  if (codec::is(e, name::join_token_created) ||
-      codec::is(e, name::site_token_created))
-    return codec::read_event(e, read_created);
-  if (codec::is(e, name::join_token_redeemed))
-    return codec::read_event(e, read_redeemed);
-  if (codec::is(e, name::join_token_revoked) ||
-      codec::is(e, name::site_token_revoked))
-    return codec::read_event(e, read_revoked);
-  return codec::unknown_event(e);
+  return codec::decode<event>(e, {{name::join_token_created, read_created},
+                                  {name::site_token_created, read_created},
+                                  {name::join_token_redeemed, read_redeemed},
+                                  {name::join_token_revoked, read_revoked},
+                                  {name::site_token_revoked, read_revoked}});
 }
 
 }  // namespace bc::events::join_token

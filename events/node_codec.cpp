@@ -206,27 +206,18 @@ event_write encode(const event& e) {
 }
 
 result<event> decode(const envelope& e) {
-  if (codec::is(e, name::node_joined))
-    return codec::read_event(e, detail::read_joined);
-  if (codec::is(e, name::certificate_renewed))
-    return codec::read_event(e, detail::read_renewed);
-  if (codec::is(e, name::node_adopted))
-    return codec::read_event(e, read_adopted);
-  if (codec::is(e, name::node_cordoned))
-    return codec::read_event(e, read_cordoned);
-  if (codec::is(e, name::node_retired))
-    return codec::read_event(e, read_retired);
-  if (codec::is(e, name::certificate_revoked))
-    return codec::read_event(e, read_revoked);
-  if (codec::is(e, name::node_clone_suspected))
-    return codec::read_event(e, read_clone);
-  if (codec::is(e, name::node_hardware_shared))
-    return codec::read_event(e, read_shared);
-  if (codec::is(e, name::node_inventory_recorded))
-    return codec::read_event(e, detail::read_inventory);
   if (auto of_session = detail::decode_of_session(e))
     return std::move(*of_session);
-  return codec::unknown_event(e);
+  return codec::decode<event>(
+      e, {{name::node_joined, detail::read_joined},
+          {name::certificate_renewed, detail::read_renewed},
+          {name::node_adopted, read_adopted},
+          {name::node_cordoned, read_cordoned},
+          {name::node_retired, read_retired},
+          {name::certificate_revoked, read_revoked},
+          {name::node_clone_suspected, read_clone},
+          {name::node_hardware_shared, read_shared},
+          {name::node_inventory_recorded, detail::read_inventory}});
 }
 
 }  // namespace bc::events::node

@@ -107,11 +107,8 @@ event_write encode(const event& e) {
 }
 
 result<event> decode(const envelope& e) {
-  if (codec::is(e, name::pki_initialized))
-    return codec::read_event(e, read_initialized);
-  if (codec::is(e, name::pki_rotated))
-    return codec::read_event(e, read_rotated);
-  return codec::unknown_event(e);
+  return codec::decode<event>(e, {{name::pki_initialized, read_initialized},
+                                  {name::pki_rotated, read_rotated}});
 }
 
 }  // namespace bc::events::pki_bundle

@@ -108,13 +108,9 @@ event_write encode(const event& e) {
 }
 
 result<event> decode(const envelope& e) {
-  if (codec::is(e, name::pool_created))
-    return codec::read_event(e, read_created);
-  if (codec::is(e, name::pool_updated))
-    return codec::read_event(e, read_updated);
-  if (codec::is(e, name::pool_archived))
-    return codec::read_event(e, read_archived);
-  return codec::unknown_event(e);
+  return codec::decode<event>(e, {{name::pool_created, read_created},
+                                  {name::pool_updated, read_updated},
+                                  {name::pool_archived, read_archived}});
 }
 
 }  // namespace bc::events::pool

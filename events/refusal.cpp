@@ -65,11 +65,8 @@ event_write encode(const event& e) {
 }
 
 result<event> decode(const envelope& e) {
-  if (codec::is(e, name::join_refused))
-    return codec::read_event(e, read_refused);
-  if (codec::is(e, name::renew_refused))
-    return codec::read_event(e, read_renew_refused);
-  return codec::unknown_event(e);
+  return codec::decode<event>(e, {{name::join_refused, read_refused},
+                                  {name::renew_refused, read_renew_refused}});
 }
 
 }  // namespace bc::events::refusal

@@ -106,13 +106,9 @@ event_write encode(const event& e) {
 }
 
 result<event> decode(const envelope& e) {
-  if (codec::is(e, name::site_created))
-    return codec::read_event(e, read_created);
-  if (codec::is(e, name::site_updated))
-    return codec::read_event(e, read_updated);
-  if (codec::is(e, name::site_deleted))
-    return codec::read_event(e, read_deleted);
-  return codec::unknown_event(e);
+  return codec::decode<event>(e, {{name::site_created, read_created},
+                                  {name::site_updated, read_updated},
+                                  {name::site_deleted, read_deleted}});
 }
 
 }  // namespace bc::events::site

@@ -6,6 +6,7 @@
 #include "gateway/web_socket.hpp"
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -81,6 +82,10 @@ class node_session final : public web_socket_user,
   using steady = std::chrono::steady_clock;
   enum class phase { greeting, asking, running, ending };
 
+  [[nodiscard]] static bool is_good(int status) {
+    return status >= 200 && status < 300;
+  }
+
   void take(const wire::hello& m);
   void take(const wire::heartbeat& m);
   void take(wire::command_result m);
@@ -114,9 +119,11 @@ class node_session final : public web_socket_user,
     if (auto socket = socket_.lock())
       socket->post(std::move(f));
   }
-  template <class F>
+  using on_reply =
+      std::function<void(node_session&, const actors::daemon_reply&)>;
+  /// `on_answer` is called on the strand.
   void ask(session_calls::rank r, actors::daemon_request what, std::string body,
-           F on_answer);
+           on_reply on_answer);
 
   const session_peer peer_;
   const std::string gateway_id_;

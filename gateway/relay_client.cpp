@@ -3,10 +3,7 @@
 #include "gateway/relay_api.hpp"
 #include "gateway/relay_trial.hpp"
 #include "gateway/routes.hpp"
-#include "gateway/tls_context.hpp"
-#include "gateway/url.hpp"
-#include "pki/certificate.hpp"
-#include "pki/internal.hpp"
+#include "gateway/watch_keeper.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
@@ -15,7 +12,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <unordered_map>
 
@@ -24,16 +20,11 @@ namespace bc::gateway {
 namespace {
 
 namespace asio = boost::asio;
-using steady = std::chrono::steady_clock;
 
 using callback = std::function<void(actors::daemon_reply)>;
 
 constexpr auto kind_check_session =
     static_cast<std::uint8_t>(actors::daemon_request::check_session);
-constexpr auto kind_cut =
-    static_cast<std::uint8_t>(actors::gateway_notice::kind::cut);
-constexpr auto kind_commands =
-    static_cast<std::uint8_t>(actors::gateway_notice::kind::commands);
 
 /// A request on its way; one thread owns them all.
 struct flight {
@@ -59,29 +50,6 @@ void give(const callback& done, actors::daemon_reply reply) noexcept {
   } catch (const std::exception& e) {
     spdlog::error("an answer could not be delivered: {}", e.what());
   }
-}
-
-result<relay_tls> make_relay_tls(const tls_identity& identity,
-                                 const std::string& internal_ca_pem) {
-  auto cas = pki::certificates_from_pem(internal_ca_pem);
-  if (!cas)
-    return fail(errc::invalid_config,
-                "the internal CA is not a certificate in PEM, or several");
-  BC_TRY(tls, make_client_tls(identity, internal_ca_pem));
-  speak_relay(tls, false);
-  return relay_tls{std::make_shared<asio::ssl::context>(std::move(tls)),
-                   std::move(cas).value()};
-}
-
-// The one in use is one, or no API process would have taken it.
-result<void> must_be_gateways(const tls_identity& identity,
-                              const std::vector<bytes>& internal_cas) {
-  auto chain = pki::certificates_from_pem(identity.chain_pem);
-  if (!chain || pki::internal_role_of(chain.value().front(), internal_cas) !=
-                    pki::internal_role::gateway)
-    return fail(errc::invalid_config,
-                "the certificate is no gateway's of the internal CA");
-  return ok();
 }
 
 class client final : public relay_client, private relay_api::owner {
@@ -144,16 +112,14 @@ class client final : public relay_client, private relay_api::owner {
       return;
     asio::post(io_, [this, frame = relay::encode(relay::watch{gateway_id}),
                      who = std::move(who)]() mutable {
-      watch_frame_ = std::move(frame);
-      watcher_ = std::move(who);
-      watch_.emplace(options_.watch, steady::now());
-      look_again();
+      watch_.start(options_.watch, std::move(frame), std::move(who));
     });
   }
 
   result<void> renew_tls(const tls_identity& identity,
                          const std::string& internal_ca_pem) override {
     BC_TRY(tls, make_relay_tls(identity, internal_ca_pem));
+    // The one in use is one, or no API process would have taken it.
     BC_TRYV(must_be_gateways(identity, tls.internal_cas));
     std::lock_guard lock{mutex_};
     if (stopping_)
@@ -174,8 +140,7 @@ class client final : public relay_client, private relay_api::owner {
       left_.wait_for(lock, grace, [this] { return inside_ == 0; });
     }
     asio::post(io_, [this] {
-      watch_.reset();
-      watch_timer_.cancel();
+      watch_.stop();
       for (const auto& api : apis_)
         api->stop();
       end_trials();
@@ -262,8 +227,8 @@ class client final : public relay_client, private relay_api::owner {
 
   void send(std::uint64_t id, const relay_api* except = nullptr) {
     auto& f = flights_.at(id);
-    auto* api = f.at_watch ? watched_api(except) : nullptr;
-    if (api == nullptr)
+    auto* api = f.at_watch ? watch_.usable() : nullptr;
+    if (api == nullptr || api == except)
       api = choose(except);
     if (api == nullptr)
       return finish(id, "no server can be reached; retry");
@@ -274,44 +239,6 @@ class client final : public relay_client, private relay_api::owner {
         return finish(id, "the gateway is overloaded; retry");
     }
     f.on = api;
-  }
-
-  relay_api* watched_api(const relay_api* except) {
-    if (!watch_ || !watch_->held())
-      return nullptr;
-    auto* api = apis_[*watch_->held()].get();
-    return api != except && api->is_usable() ? api : nullptr;
-  }
-
-  void look_again() {
-    look_at_watch();
-    watch_timer_.expires_after(options_.watch.silence / 8);
-    watch_timer_.async_wait([this](boost::system::error_code ec) {
-      if (!ec && watch_)
-        look_again();
-    });
-  }
-
-  void look_at_watch() {
-    if (!watch_)
-      return;
-    const auto now = steady::now();
-    if (watch_->is_lost(now)) {
-      spdlog::warn("relay: no server tells what sessions must hear of");
-      watcher_->on_watch(false);
-    }
-    std::vector<bool> usable;
-    for (const auto& api : apis_)
-      usable.push_back(api->is_usable());
-    if (auto whom = watch_->ask(usable, now))
-      (void)apis_[*whom]->say(watch_frame_);
-  }
-
-  [[nodiscard]] std::size_t index_of(const relay_api& api) const {
-    std::size_t at = 0;
-    while (apis_[at].get() != &api)
-      ++at;
-    return at;
   }
 
   void finish(std::uint64_t id, std::string_view why) {
@@ -348,29 +275,14 @@ class client final : public relay_client, private relay_api::owner {
       finish(a.id, {a.status, std::move(a.body)});
   }
 
-  void on_heard(relay_api& from) override {
-    if (watch_)
-      watch_->on_heard(index_of(from), steady::now());
-  }
-
-  void on_watching(relay_api& from) override {
-    if (watch_ && watch_->on_watching(index_of(from), steady::now()))
-      watcher_->on_watch(true);
-  }
-
-  // Also from one that was watched before: what it says is true.
+  void on_heard(relay_api& from) override { watch_.on_heard(from); }
+  void on_watching(relay_api& from) override { watch_.on_watching(from); }
   void on_notice(relay_api&, relay::notice n) override {
-    if (!watch_ || (n.what != kind_cut && n.what != kind_commands))
-      return;
-    watcher_->on_notice({static_cast<actors::gateway_notice::kind>(n.what),
-                         std::move(n.node), std::move(n.keep), n.superseded});
+    watch_.on_notice(std::move(n));
   }
 
   void on_lost(relay_api& api, const std::vector<std::uint64_t>& ids) override {
-    if (watch_) {
-      watch_->on_gone(index_of(api));
-      look_at_watch();
-    }
+    watch_.on_gone(api);
     for (auto id : ids) {
       auto found = flights_.find(id);
       if (found == flights_.end())
@@ -386,7 +298,7 @@ class client final : public relay_client, private relay_api::owner {
   void on_health(int change) override {
     healthy_ += static_cast<std::size_t>(change);
     if (change > 0)
-      look_at_watch();
+      watch_.look();
   }
 
   const relay_client_options options_;
@@ -399,10 +311,7 @@ class client final : public relay_client, private relay_api::owner {
   std::uint64_t last_ = 0;
   std::size_t turn_ = 0;
   std::atomic<std::size_t> healthy_{0};
-  std::optional<relay_watch> watch_;
-  std::shared_ptr<relay_watcher> watcher_;  // once there is a watch
-  std::string watch_frame_;
-  asio::steady_timer watch_timer_{io_};
+  watch_keeper watch_{io_, apis_};
 
   mutable std::mutex mutex_;
   std::condition_variable left_;
@@ -412,16 +321,6 @@ class client final : public relay_client, private relay_api::owner {
 };
 
 }  // namespace
-
-result<api_address> parse_api_address(std::string_view text) {
-  // A URL's host and port, without a scheme.
-  auto url = parse_url("https://" + std::string{text});
-  if (!url || text.find('/') != text.npos || text.ends_with(':') ||
-      text.rfind(':') == text.npos || text.ends_with(']'))
-    return fail(errc::invalid_input,
-                "\"" + std::string{text} + "\" is not host:port");
-  return api_address{url.value().host, url.value().port};
-}
 
 result<std::unique_ptr<relay_client>> relay_client::start(
     relay_client_options options) {

@@ -3,6 +3,7 @@
 #include "actors/ports.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "gateway/api_address.hpp"
 #include "gateway/http_server.hpp"
 #include "gateway/relay_watch.hpp"
 
@@ -12,13 +13,6 @@
 #include <vector>
 
 namespace bc::gateway {
-
-struct api_address {
-  std::string host;  // DNS name or IP literal, without brackets
-  std::uint16_t port = 0;
-};
-/// host:port, an IPv6 literal in brackets; else INVALID_INPUT.
-[[nodiscard]] result<api_address> parse_api_address(std::string_view text);
 
 struct relay_client_options {
   std::vector<api_address> addresses;

@@ -10,10 +10,12 @@ ALLOWED = {f: set(ORDER[: i + 1]) | {"schema"} for i, f in enumerate(ORDER)}
 ALLOWED["daemon"] = {"base", "pki", "daemon", "schema"}
 ALLOWED["ops"].add("daemon")
 
-PRIVATE_ASIO_HEADERS = {"byte_stream.hpp", "connection.hpp", "gateway_tls.hpp",
-                        "listener.hpp", "quiet_stream.hpp", "relay_api.hpp",
-                        "relay_link.hpp", "relay_trial.hpp", "session.hpp",
-                        "tls_context.hpp"}
+PRIVATE_ASIO_HEADERS = {"byte_stream.hpp", "connection.hpp",
+                        "gateway_tls.hpp", "listener.hpp", "quiet_stream.hpp",
+                        "relay_api.hpp", "relay_link.hpp",
+                        "relay_session.hpp", "relay_tls.hpp",
+                        "relay_trial.hpp", "session.hpp", "tls_context.hpp",
+                        "watch_keeper.hpp"}
 
 # Third-party headers and where they may appear.
 LIBRARIES = [

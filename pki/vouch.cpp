@@ -20,18 +20,6 @@ constexpr std::int64_t max_number = 9'007'199'254'740'991;
 // The year 9999: later times are no milliseconds that we can print.
 constexpr std::int64_t max_seconds = 253'402'300'799;
 
-bool is_mac(std::string_view text) {
-  if (text.size() != 17)
-    return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-    if (i % 3 == 2 ? c != ':' : !digit)
-      return false;
-  }
-  return true;
-}
-
 // One address has one text: the one that inet_ntop writes.
 bool is_ip(const std::string& text) {
   if (text.size() >= INET6_ADDRSTRLEN || text.find('\0') != text.npos)
@@ -210,6 +198,18 @@ result<vouch> read_parts(std::string_view compact) {
 }
 
 }  // namespace
+
+bool is_mac(std::string_view text) noexcept {
+  if (text.size() != 17)
+    return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    if (i % 3 == 2 ? c != ':' : !digit)
+      return false;
+  }
+  return true;
+}
 
 std::string_view text_of(code c) noexcept {
   switch (c) {

@@ -40,6 +40,9 @@ enum class code {
 /// The reason after "discovery:": "vouch-missing", "vouch-csr", …
 [[nodiscard]] std::string_view text_of(code c) noexcept;
 
+/// aa:bb:cc:dd:ee:ff, in lower case.
+[[nodiscard]] bool is_mac(std::string_view text) noexcept;
+
 struct claims {
   site_id site;
   std::string mac;                      // aa:bb:cc:dd:ee:ff

@@ -2,6 +2,7 @@
 
 #include "actors/batches.hpp"
 #include "actors/joining/answers.hpp"
+#include "actors/steps.hpp"
 #include "base/wire_boot_lease.hpp"
 #include "events/node_sessions.hpp"
 #include "events/streams.hpp"
@@ -40,7 +41,7 @@ bool is_gone(const events::node::state& s, const site_id& of, time_point now) {
 
 /// One agent's word on its site's lease. Each step either ends it or asks the
 /// ledger, which comes back to the next one.
-class lease_run : public std::enable_shared_from_this<lease_run> {
+class lease_run : public steps<lease_run> {
  public:
   lease_run(std::shared_ptr<const boot_lease_environment> env,
             std::shared_ptr<ledger> streams, daemon_call call,
@@ -65,16 +66,9 @@ class lease_run : public std::enable_shared_from_this<lease_run> {
     attempt();
   }
 
- private:
-  template <class T>
-  reply_to<T> then(void (lease_run::*next)(T)) {
-    return [self = shared_from_this(), next](result<T> got) {
-      if (!got)
-        return self->unavailable();
-      (self.get()->*next)(std::move(got).value());
-    };
-  }
+  void on_fault(const fault&) { unavailable(); }
 
+ private:
   void attempt() {
     site_ = nullptr;
     lease_ = nullptr;

@@ -4,6 +4,7 @@
 #include "actors/discovery/vouch_ground.hpp"
 #include "actors/join_token/token_attesting.hpp"
 #include "actors/joining/attesting.hpp"
+#include "actors/steps.hpp"
 #include "base/encoding.hpp"
 #include "events/join_request.hpp"
 #include "events/vouching.hpp"
@@ -21,8 +22,7 @@ namespace bc::actors {
 
 /// One ramdisk before the attestor: discovery_attesting.cpp has what it proves,
 /// discovery_deciding.cpp what comes of it.
-class discovery_run : public attesting,
-                      public std::enable_shared_from_this<discovery_run> {
+class discovery_run : public attesting, public steps<discovery_run> {
  public:
   explicit discovery_run(std::shared_ptr<const join_facts> facts)
       : facts_(std::move(facts)), settings_(*facts_->env->discovery) {}
@@ -56,17 +56,9 @@ class discovery_run : public attesting,
                                          signer_, machine(), now);
   }
 
- private:
-  /// The ledger's answer goes to the step; its fault ends the decision.
-  template <class T>
-  reply_to<T> then(void (discovery_run::*next)(T)) {
-    return [self = shared_from_this(), next](result<T> got) {
-      if (!got)
-        return self->decided(std::move(got).error());
-      (self.get()->*next)(std::move(got).value());
-    };
-  }
+  void on_fault(fault f) { decided(std::move(f)); }
 
+ private:
   // Who vouches, and for whom.
   void read_ground(time_point now);
   void judge_proof(time_point now);

@@ -1,6 +1,7 @@
 #include "actors/discovery/vouch_ground.hpp"
 
 #include "actors/batches.hpp"
+#include "actors/steps.hpp"
 #include "events/streams.hpp"
 
 #include <utility>
@@ -9,7 +10,7 @@ namespace bc::actors {
 
 namespace {
 
-class reading : public std::enable_shared_from_this<reading> {
+class reading : public steps<reading> {
  public:
   reading(std::shared_ptr<ledger> streams, site_id site,
           reply_to<vouch_ground> done)
@@ -19,16 +20,9 @@ class reading : public std::enable_shared_from_this<reading> {
 
   void start() { streams_->site(site_, then(&reading::on_site)); }
 
- private:
-  template <class T>
-  reply_to<T> then(void (reading::*next)(T)) {
-    return [self = shared_from_this(), next](result<T> got) {
-      if (!got)
-        return self->done_(std::move(got).error());
-      (self.get()->*next)(std::move(got).value());
-    };
-  }
+  void on_fault(fault f) { done_(std::move(f)); }
 
+ private:
   void on_site(shared_state<events::site::state> site) {
     out_.site = std::move(site);
     streams_->boot_lease(site_, then(&reading::on_lease));

@@ -1,6 +1,7 @@
 #include "actors/joining/judged_by.hpp"
 
 #include "actors/claim_owner.hpp"
+#include "actors/steps.hpp"
 #include "events/streams.hpp"
 
 #include <optional>
@@ -11,7 +12,7 @@ namespace bc::actors {
 
 namespace {
 
-class reading : public std::enable_shared_from_this<reading> {
+class reading : public steps<reading> {
  public:
   reading(std::shared_ptr<ledger> streams,
           std::shared_ptr<const events::grant> granted,
@@ -29,17 +30,10 @@ class reading : public std::enable_shared_from_this<reading> {
     streams_->pool(*pool, then(&reading::on_pool));
   }
 
+  void on_fault(fault f) { done_(std::move(f)); }
+
  private:
   using node_step = void (reading::*)(shared_state<events::node::state>);
-
-  template <class T>
-  reply_to<T> then(void (reading::*next)(T)) {
-    return [self = shared_from_this(), next](result<T> got) {
-      if (!got)
-        return self->done_(std::move(got).error());
-      (self.get()->*next)(std::move(got).value());
-    };
-  }
 
   void on_pool(shared_state<events::pool::state> pool) {
     out_.pool = std::move(pool);

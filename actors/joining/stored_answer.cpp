@@ -1,6 +1,7 @@
 #include "actors/joining/stored_answer.hpp"
 
 #include "actors/batches.hpp"
+#include "actors/steps.hpp"
 #include "events/node.hpp"
 
 #include <optional>
@@ -35,7 +36,7 @@ std::optional<stored> answer_in(const events::node::event& e) {
   return std::nullopt;
 }
 
-class finding : public std::enable_shared_from_this<finding> {
+class finding : public steps<finding> {
  public:
   finding(std::shared_ptr<ledger> streams, asked_again what,
           reply_to<found_answer> done)
@@ -47,16 +48,9 @@ class finding : public std::enable_shared_from_this<finding> {
     streams_->event_at(position, then(&finding::on_event));
   }
 
- private:
-  template <class T>
-  reply_to<T> then(void (finding::*next)(T)) {
-    return [self = shared_from_this(), next](result<T> got) {
-      if (!got)
-        return self->done_(std::move(got).error());
-      (self.get()->*next)(std::move(got).value());
-    };
-  }
+  void on_fault(fault f) { done_(std::move(f)); }
 
+ private:
   void on_event(std::optional<events::envelope> event) {
     if (!event)
       return done_(found_answer{void_answer{}});

@@ -4,6 +4,7 @@
 #include "actors/batches.hpp"
 #include "actors/claim_owner.hpp"
 #include "actors/requests/places.hpp"
+#include "actors/steps.hpp"
 #include "events/streams.hpp"
 #include "pki/digest.hpp"
 #include "projections/queries.hpp"
@@ -31,7 +32,7 @@ std::uint64_t seed_of(const join_request_id& id) {
 }
 
 /// One attempt: the requests of its machine, then what is recorded of it.
-class deferring : public std::enable_shared_from_this<deferring> {
+class deferring : public steps<deferring> {
  public:
   using state = request::state;
 
@@ -51,16 +52,9 @@ class deferring : public std::enable_shared_from_this<deferring> {
                      then(&deferring::on_decided_holder));
   }
 
- private:
-  template <class T>
-  reply_to<T> then(void (deferring::*next)(T)) {
-    return [self = shared_from_this(), next](result<T> got) {
-      if (!got)
-        return self->done_(std::move(got).error());
-      (self.get()->*next)(std::move(got).value());
-    };
-  }
+  void on_fault(fault f) { done_(std::move(f)); }
 
+ private:
   void on_decided_holder(std::optional<events::claim_holder> holder) {
     auto id = holder ? owner_of<join_request_id>(*holder) : std::nullopt;
     if (!id)

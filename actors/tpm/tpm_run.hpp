@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/joining/attesting.hpp"
+#include "actors/steps.hpp"
 #include "actors/tpm/tpm_attestor.hpp"
 #include "events/join_request.hpp"
 #include "events/node.hpp"
@@ -17,7 +18,7 @@ namespace bc::actors {
 
 /// One machine before the attestor: tpm_attesting.cpp has what it proves,
 /// tpm_deciding.cpp whether its EK may join, and where.
-class tpm_run : public attesting, public std::enable_shared_from_this<tpm_run> {
+class tpm_run : public attesting, public steps<tpm_run> {
  public:
   explicit tpm_run(std::shared_ptr<const join_facts> facts)
       : facts_(std::move(facts)), settings_(*facts_->env->tpm) {}
@@ -43,19 +44,12 @@ class tpm_run : public attesting, public std::enable_shared_from_this<tpm_run> {
   [[nodiscard]] std::optional<events::rule_verdict> compared(
       events::refusal_reason reason, time_point now) const override;
 
+  void on_fault(fault f) { decided(std::move(f)); }
+
  private:
   using shared_node = shared_state<events::node::state>;
   using shared_pool = shared_state<events::pool::state>;
 
-  /// The ledger's answer goes to the step; its fault ends the decision.
-  template <class T>
-  reply_to<T> then(void (tpm_run::*next)(T)) {
-    return [self = shared_from_this(), next](result<T> got) {
-      if (!got)
-        return self->decided(std::move(got).error());
-      (self.get()->*next)(std::move(got).value());
-    };
-  }
   template <class T>
   reply_to<T> while_proving(void (tpm_run::*next)(T)) {
     return [self = shared_from_this(), next](result<T> got) {

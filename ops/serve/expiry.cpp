@@ -1,13 +1,12 @@
 #include "ops/serve/expiry.hpp"
 
+#include "ops/serve/repeater.hpp"
 #include "pki/certificate.hpp"
 #include "pki/expiry.hpp"
 
 #include <spdlog/spdlog.h>
 
-#include <condition_variable>
 #include <mutex>
-#include <thread>
 
 namespace bc::serve {
 
@@ -84,33 +83,24 @@ std::string expiry_metrics(std::span<const dated_certificate> all) {
 struct expiry_watch::state {
   std::vector<dated_certificate> all;
   std::mutex mutex;
-  std::condition_variable changed;
-  bool stopped = false;
-  std::thread thread;
 
-  void run() {
-    std::unique_lock lock{mutex};
-    do {
-      for (const auto& line : expiry_warnings(all, system_clock{}.now()))
-        spdlog::warn("{}", line);
-    } while (!changed.wait_for(lock, interval, [this] { return stopped; }));
+  void warn() {
+    std::lock_guard lock{mutex};
+    for (const auto& line : expiry_warnings(all, system_clock{}.now()))
+      spdlog::warn("{}", line);
   }
+
+  repeater again;  // last: it uses the others
 };
 
 expiry_watch::expiry_watch(std::vector<dated_certificate> all)
     : state_(std::make_unique<state>()) {
   state_->all = std::move(all);
-  state_->thread = std::thread{[s = state_.get()] { s->run(); }};
+  state_->warn();
+  state_->again.start(interval, [s = state_.get()] { s->warn(); });
 }
 
-expiry_watch::~expiry_watch() {
-  {
-    std::lock_guard lock{state_->mutex};
-    state_->stopped = true;
-  }
-  state_->changed.notify_all();
-  state_->thread.join();
-}
+expiry_watch::~expiry_watch() = default;
 
 void expiry_watch::renewed(std::string_view name, const std::string& pem) {
   auto next = dated(std::string{name}, pem);

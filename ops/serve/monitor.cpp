@@ -1,11 +1,11 @@
 #include "ops/serve/monitor.hpp"
 
+#include "ops/serve/repeater.hpp"
+
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 namespace bc::serve {
@@ -29,11 +29,8 @@ std::string one_line(std::string detail) {
 struct monitor::state {
   std::function<health()> look;
   mutable std::mutex mutex;
-  std::condition_variable changed;
-  bool stopped = false;
   health last;
   steady::time_point at;
-  std::thread thread;
 
   // By the looking thread alone.
   std::string said;
@@ -58,21 +55,14 @@ struct monitor::state {
     at = steady::now();
   }
 
-  void run() {
-    std::unique_lock lock{mutex};
-    while (!changed.wait_for(lock, interval, [this] { return stopped; })) {
-      lock.unlock();
-      look_once();
-      lock.lock();
-    }
-  }
+  repeater again;  // last: it uses the others
 };
 
 monitor::monitor(std::function<health()> look)
     : state_(std::make_unique<state>()) {
   state_->look = std::move(look);
   state_->look_once();
-  state_->thread = std::thread{[s = state_.get()] { s->run(); }};
+  state_->again.start(interval, [s = state_.get()] { s->look_once(); });
 }
 
 monitor::~monitor() {
@@ -87,13 +77,7 @@ health monitor::last() const {
 }
 
 void monitor::stop() {
-  {
-    std::lock_guard lock{state_->mutex};
-    state_->stopped = true;
-  }
-  state_->changed.notify_all();
-  if (state_->thread.joinable())
-    state_->thread.join();
+  state_->again.stop();
 }
 
 }  // namespace bc::serve

@@ -2,14 +2,13 @@
 
 #include "base/encoding.hpp"
 #include "events/node.hpp"
+#include "ops/serve/repeater.hpp"
 #include "pki/crl.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 namespace bc::serve {
@@ -122,10 +121,7 @@ struct revocation_keeper::state {
   std::shared_ptr<const pki::key_bundle> keys;
 
   mutable std::mutex mutex;
-  std::condition_variable changed;
-  bool stopped = false;
   revocation_list_set lists;
-  std::thread thread;
 
   // By the looking thread alone.
   std::optional<list_edition> made;
@@ -158,14 +154,7 @@ struct revocation_keeper::state {
     trouble = std::move(now);
   }
 
-  void run() {
-    std::unique_lock lock{mutex};
-    while (!changed.wait_for(lock, interval, [this] { return stopped; })) {
-      lock.unlock();
-      look();
-      lock.lock();
-    }
-  }
+  repeater again;  // last: it uses the others
 };
 
 revocation_keeper::revocation_keeper(
@@ -173,7 +162,7 @@ revocation_keeper::revocation_keeper(
     std::shared_ptr<const pki::key_bundle> keys)
     : state_(std::make_unique<state>(from, time, std::move(keys))) {
   state_->look();
-  state_->thread = std::thread{[s = state_.get()] { s->run(); }};
+  state_->again.start(interval, [s = state_.get()] { s->look(); });
 }
 
 revocation_keeper::~revocation_keeper() {
@@ -194,13 +183,7 @@ result<std::shared_ptr<const revocation_list>> revocation_keeper::find(
 }
 
 void revocation_keeper::stop() {
-  {
-    std::lock_guard lock{state_->mutex};
-    state_->stopped = true;
-  }
-  state_->changed.notify_all();
-  if (state_->thread.joinable())
-    state_->thread.join();
+  state_->again.stop();
 }
 
 }  // namespace bc::serve

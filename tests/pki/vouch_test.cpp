@@ -4,6 +4,7 @@
 #include "base/json.hpp"
 #include "support.hpp"
 #include "tests/support/golden.hpp"
+#include "tests/support/swapped.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -13,6 +14,7 @@
 #include <set>
 
 using namespace bc;
+using bc::test::swapped;
 using namespace bc::pki;
 using bc::pki::test::key_of;
 using bc::pki::test::noon;
@@ -68,14 +70,6 @@ std::string part_of(const std::string& compact, int which) {
   auto text = which == 0 ? compact.substr(0, first)
                          : compact.substr(first + 1, second - first - 1);
   return std::string{as_text(from_base64url(text).value())};
-}
-
-std::string swapped(std::string text, const std::string& part,
-                    const std::string& instead) {
-  auto at = text.find(part);
-  INFO(part);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, part.size(), instead);
 }
 
 }  // namespace
