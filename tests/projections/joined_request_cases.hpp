@@ -18,17 +18,8 @@ TEST_CASE("queries: join requests whose machine joined by another way") {
   read_model_store f;
   waiting_room w{f};
   auto open = [&](auto change, const site_id& where) {
-    auto o = f.random.request_opened();
-    o.tenant = w.tenant;
-    o.site = where;
-    o.pool.reset();
-    o.seen.hardware_key = f.random.hex();
-    o.seen.trusted = true;
-    o.seen.tpm.reset();
-    o.seen.vouch.reset();
+    auto o = w.unclaimed(where);
     change(o);
-    o.at = f.time.now();
-    o.expires_at = o.at + seconds{600};
     f.append({f.on(events::stream_of(o.id), w.tenant, {jr::encode(o)})});
     return o;
   };
@@ -263,16 +254,9 @@ TEST_CASE(
            {claim::by_theirs, false, true, true},
        }) {
     CAPTURE(static_cast<int>(r.claimed), r.is_ours, r.by_ek);
-    auto o = f.random.request_opened();
-    o.tenant = w.tenant;
-    o.site = w.site;
-    o.pool.reset();
-    o.seen.hardware_key = f.random.hex();
-    o.seen.trusted = true;
+    auto o = w.unclaimed(w.site);
     o.seen.tpm =
         jr::tpm_identity{f.random.hex(), jr::ek_certificate::absent, "", ""};
-    o.at = f.time.now();
-    o.expires_at = o.at + seconds{600};
     f.append({f.on(events::stream_of(o.id), w.tenant, {jr::encode(o)})});
     if (r.claimed != claim::none)
       f.decide_on_request(
@@ -321,15 +305,7 @@ TEST_CASE("queries: a dedicated site's tenant waits there as its owner does") {
     const auto site = r.kind == kind::dedicated
                           ? f.add_site(w.tenant, kind::dedicated, guest)
                           : f.add_site(w.tenant, r.kind);
-    auto o = f.random.request_opened();
-    o.tenant = w.tenant;
-    o.site = site;
-    o.pool.reset();
-    o.seen.hardware_key = f.random.hex();
-    o.seen.trusted = true;
-    o.seen.tpm.reset();
-    o.at = f.time.now();
-    o.expires_at = o.at + seconds{600};
+    auto o = w.unclaimed(site);
     if (r.claimed)
       o.pool = f.add_pool(w.tenant, site);
     f.append({f.on(events::stream_of(o.id), w.tenant, {jr::encode(o)})});

@@ -29,6 +29,21 @@ struct waiting_room {
     return {{by, site, true}, "alice", "ok", std::nullopt, ttl, f.time.now()};
   }
 
+  /// A machine that no pool has claimed, known by a trusted hardware key alone.
+  jr::opened unclaimed(const site_id& where) {
+    auto o = f.random.request_opened();
+    o.tenant = tenant;
+    o.site = where;
+    o.pool.reset();
+    o.seen.hardware_key = f.random.hex();
+    o.seen.trusted = true;
+    o.seen.tpm.reset();
+    o.seen.vouch.reset();
+    o.at = f.time.now();
+    o.expires_at = o.at + seconds{600};
+    return o;
+  }
+
   std::vector<std::string> ids(projections::queries& q,
                                const std::string& state, int limit = 200,
                                const std::string& of_site = "own") {
