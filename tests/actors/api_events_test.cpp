@@ -310,7 +310,8 @@ TEST_CASE(
              with(pool, "includeInactive", "true"))
           .text,
       w.call(w.acme_key, "events.list", own(w.acme)).text};
-  for (const auto& e : w.store->read_all(0, 1'000).value()) {
+  const auto stored = w.store->read_all(0, 1'000);
+  for (const auto& e : stored.value()) {
     texts.push_back(e.data);
     // What never leaves may hold the hash, and the secret not even there.
     for (std::size_t i = 0; i < secrets.size(); i += 2)

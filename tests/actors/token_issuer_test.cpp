@@ -83,7 +83,8 @@ struct issuer_world : api_world {
   /// All the journal holds of it.
   std::string journal_text() {
     std::string out;
-    for (const auto& e : store->read_all(0, 100'000).value())
+    const auto all = store->read_all(0, 100'000);
+    for (const auto& e : all.value())
       out += e.data + e.internal;
     return out;
   }
