@@ -1,6 +1,7 @@
 #include "base/encoding.hpp"
 
 #include <array>
+#include <cstring>
 
 namespace bc {
 
@@ -161,12 +162,27 @@ bool is_crockford(char c) noexcept {
   return crockford_values[static_cast<unsigned char>(c)] >= 0;
 }
 
+namespace {
+
+// Where ASCII ends, from `i` on, or up to seven bytes before it.
+std::size_t past_ascii(std::string_view text, std::size_t i) {
+  std::uint64_t eight = 0;
+  for (; i + sizeof eight <= text.size(); i += sizeof eight) {
+    std::memcpy(&eight, text.data() + i, sizeof eight);
+    if ((eight & 0x8080808080808080U) != 0)
+      break;
+  }
+  return i;
+}
+
+}  // namespace
+
 bool is_utf8(std::string_view text) noexcept {
   auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   for (std::size_t i = 0; i < text.size();) {
     unsigned lead = at(i);
     if (lead < 0x80) {
-      ++i;
+      i = past_ascii(text, i + 1);
       continue;
     }
     std::size_t more = lead >= 0xc2 && lead < 0xe0   ? 1

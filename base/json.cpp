@@ -3,10 +3,13 @@
 #include "base/encoding.hpp"
 #include "base/secret_bytes.hpp"
 
+#include <boost/container/small_vector.hpp>
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstring>
 #include <memory>
 #include <unordered_set>
 
@@ -14,25 +17,42 @@ namespace bc::json {
 
 namespace {
 
-// The keys of one object so far, whose texts stay where they are.
-class object_keys {
+// The keys of the objects that are open, the innermost's last. Their texts stay
+// where they are.
+class open_keys {
  public:
-  /// False for one that is there already.
+  void open() { levels_.push_back({keys_.size(), nullptr}); }
+  void close() {
+    keys_.resize(levels_.back().first);
+    levels_.pop_back();
+  }
+  [[nodiscard]] std::size_t depth() const { return levels_.size(); }
+
+  /// False for one that the innermost object has already.
   bool add(std::string_view key) {
-    if (std::find(few_.begin(), few_.end(), key) != few_.end())
+    auto& level = levels_.back();
+    auto mine = keys_.begin() + static_cast<std::ptrdiff_t>(level.first);
+    if (std::find(mine, keys_.end(), key) != keys_.end())
       return false;
-    if (few_.size() < most_compared) {
-      few_.push_back(key);
+    if (keys_.size() - level.first < most_compared) {
+      keys_.push_back(key);
       return true;
     }
-    return rest_.insert(key).second;
+    if (!level.rest)
+      level.rest = std::make_unique<std::unordered_set<std::string_view>>();
+    return level.rest->insert(key).second;
   }
 
  private:
   // Comparing so many is faster than hashing them.
   static constexpr std::size_t most_compared = 16;
-  std::vector<std::string_view> few_;
-  std::unordered_set<std::string_view> rest_;
+  struct level {
+    std::size_t first;
+    std::unique_ptr<std::unordered_set<std::string_view>> rest;
+  };
+  // What most texts need is on the stack.
+  boost::container::small_vector<std::string_view, 32> keys_;
+  boost::container::small_vector<level, 8> levels_;
 };
 
 // Builds the document as the text is read; the first that breaks a rule ends
@@ -49,7 +69,16 @@ class strict_builder {
   bool Uint(unsigned v) { return out_.Uint(v); }
   bool Int64(std::int64_t v) { return out_.Int64(v); }
   bool Uint64(std::uint64_t v) { return out_.Uint64(v); }
-  bool Double(double v) { return out_.Double(v); }
+  // RapidJSON's own reading may be the number's neighbour, and what is written
+  // of that another's; its exact one reads beyond a table. Meanwhile the stream
+  // stands where the number begins.
+  bool Double(double v) {
+    const char* begin = from->src_;
+    const char* end = begin + std::strspn(begin, "+-.0123456789eE");
+    double exact = 0;
+    auto [stop, failed] = std::from_chars(begin, end, exact);
+    return out_.Double(failed == std::errc{} && stop == end ? exact : v);
+  }
   bool RawNumber(const char* text, size n, bool copy) {
     return out_.RawNumber(text, n, copy);
   }
@@ -63,16 +92,17 @@ class strict_builder {
   }
   bool StartObject() { return open() && out_.StartObject(); }
   bool EndObject(size members) {
-    levels_.pop_back();
+    keys_.close();
     return out_.EndObject(members);
   }
   bool StartArray() { return open() && out_.StartArray(); }
   bool EndArray(size elements) {
-    levels_.pop_back();
+    keys_.close();
     return out_.EndArray(elements);
   }
 
   std::string problem;
+  const rapidjson::InsituStringStream* from = nullptr;
 
  private:
   // An escape may name a NUL, or half a surrogate pair, which is not UTF-8.
@@ -84,22 +114,22 @@ class strict_builder {
     return problem.empty();
   }
   bool is_new(std::string_view key) {
-    if (levels_.back().add(key))
+    if (keys_.add(key))
       return true;
     problem = "the key \"" + std::string{key} + "\" is given twice";
     return false;
   }
   bool open() {
-    if (levels_.size() >= static_cast<std::size_t>(max_depth)) {
+    if (keys_.depth() >= static_cast<std::size_t>(max_depth)) {
       problem = "more than 32 levels";
       return false;
     }
-    levels_.emplace_back();
+    keys_.open();
     return true;
   }
 
   document& out_;
-  std::vector<object_keys> levels_;  // of an array: without keys
+  open_keys keys_;  // an array is a level without keys
 };
 
 // Reads by recursion, which the builder ends at max_depth, and in place, which
@@ -107,15 +137,23 @@ class strict_builder {
 // encoding reads past the end of a text that is cut off within a character.
 rapidjson::ParseResult read(char* text, strict_builder& into) {
   rapidjson::InsituStringStream from{text};
-  return rapidjson::Reader{}.Parse<rapidjson::kParseInsituFlag>(from, into);
+  into.from = &from;
+  auto outcome =
+      rapidjson::Reader{}.Parse<rapidjson::kParseInsituFlag>(from, into);
+  into.from = nullptr;
+  return outcome;
 }
 
 // RapidJSON's usual 64 KB for each document cost malloc more than all the rest
 // of a small one.
+std::size_t memory_for(std::string_view text) {
+  return std::min<std::size_t>(4 * text.size() + 256, 65536);
+}
+
 void take_memory_for(document& doc, std::string_view text) {
   auto& pool = doc.GetAllocator();
   std::destroy_at(&pool);
-  std::construct_at(&pool, std::min<std::size_t>(4 * text.size() + 256, 65536));
+  std::construct_at(&pool, memory_for(text));
 }
 
 // A copy to parse in place. Some documents hold keys (pki/bundle_seal.cpp), and
@@ -132,17 +170,13 @@ fault invalid(std::string message, std::string path) {
   return fail(errc::invalid_input, std::move(message), std::move(path));
 }
 
-}  // namespace
-
-result<document> parse(std::string_view text) {
+result<void> read_into(document& doc, std::string_view text) {
   // RapidJSON takes a NUL for the end and would not see what follows it.
   if (auto nul = text.find('\0'); nul != std::string_view::npos)
     return fail(errc::invalid_input,
                 "not valid JSON at byte " + std::to_string(nul) + ": a NUL");
-  document doc;
   strict_builder builder{doc};
   rapidjson::ParseResult outcome;
-  take_memory_for(doc, text);
   scratch copy{text};
   auto read_text = [&](auto&) {
     outcome = read(copy.text.data(), builder);
@@ -157,14 +191,39 @@ result<document> parse(std::string_view text) {
                                          std::to_string(outcome.Offset()) +
                                          ": " + why);
   }
+  return ok();
+}
+
+result<void> check_object(const document& doc) {
+  if (!doc.IsObject())
+    return fail(errc::invalid_input, "not a JSON object");
+  return ok();
+}
+
+}  // namespace
+
+result<document> parse(std::string_view text) {
+  document doc;
+  take_memory_for(doc, text);
+  BC_TRYV(read_into(doc, text));
   return doc;
 }
 
 result<document> parse_object(std::string_view text) {
   BC_TRY(doc, parse(text));
-  if (!doc.IsObject())
-    return fail(errc::invalid_input, "not a JSON object");
+  BC_TRYV(check_object(doc));
   return std::move(doc);
+}
+
+brief_object::brief_object(std::string_view text)
+    : pool_{memory_, sizeof memory_, memory_for(text)},
+      doc_{rapidjson::kObjectType, &pool_},
+      outcome_{ok()} {
+  if (text == "{}")  // most of them, and not worth a parser
+    return;
+  outcome_ = read_into(doc_, text);
+  if (outcome_)
+    outcome_ = check_object(doc_);
 }
 
 bool reader::has(std::string_view name) const {
@@ -180,11 +239,16 @@ result<const value*> reader::find(std::string_view name) const {
   return &it->value;
 }
 
-result<std::string> reader::text(std::string_view name) const {
+result<std::string_view> reader::text_view(std::string_view name) const {
   BC_TRY(v, find(name));
   if (!v->IsString())
     return invalid("must be a string", path_of(name));
-  return std::string{v->GetString(), v->GetStringLength()};
+  return std::string_view{v->GetString(), v->GetStringLength()};
+}
+
+result<std::string> reader::text(std::string_view name) const {
+  BC_TRY(v, text_view(name));
+  return std::string{v};
 }
 
 result<std::int64_t> reader::integer(std::string_view name) const {
@@ -202,7 +266,7 @@ result<bool> reader::boolean(std::string_view name) const {
 }
 
 result<bytes> reader::base64(std::string_view name) const {
-  BC_TRY(v, text(name));
+  BC_TRY(v, text_view(name));
   auto decoded = from_base64(v);
   if (!decoded)
     return invalid("must be base64", path_of(name));

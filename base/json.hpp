@@ -8,6 +8,7 @@
 #include <rapidjson/writer.h>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,6 +31,27 @@ inline constexpr int max_depth = 32;
 /// parse(), and the value must be an object.
 [[nodiscard]] result<document> parse_object(std::string_view text);
 
+/// parse_object() of a text that is read and forgotten: the values live in this
+/// object, those of a small text without a call of malloc for each.
+class brief_object {
+ public:
+  explicit brief_object(std::string_view text);
+  brief_object(const brief_object&) = delete;
+  brief_object& operator=(const brief_object&) = delete;
+
+  [[nodiscard]] const result<void>& outcome() const noexcept {
+    return outcome_;
+  }
+  /// With an outcome that is good.
+  [[nodiscard]] const value& get() const noexcept { return doc_; }
+
+ private:
+  alignas(std::max_align_t) char memory_[2048];
+  document::AllocatorType pool_;
+  document doc_;
+  result<void> outcome_;
+};
+
 /// Reads fields of one object; every fault is INVALID_INPUT with `path` set
 /// ("/claims/macs/0"). Integers are JSON numbers without fraction or exponent.
 class reader {
@@ -39,6 +61,8 @@ class reader {
 
   [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] result<std::string> text(std::string_view name) const;
+  /// text(), in the document's own memory.
+  [[nodiscard]] result<std::string_view> text_view(std::string_view name) const;
   [[nodiscard]] result<std::int64_t> integer(std::string_view name) const;
   [[nodiscard]] result<bool> boolean(std::string_view name) const;
   /// Base64 (RFC 4648 section 4, padded) in a string.

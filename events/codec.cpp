@@ -22,7 +22,7 @@ fault unreadable(const envelope& e, const fault& why) {
 }
 
 result<time_point> time_of(const json::reader& from, std::string_view name) {
-  BC_TRY(text, from.text(name));
+  BC_TRY(text, from.text_view(name));
   return from_rfc3339(text);
 }
 

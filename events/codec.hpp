@@ -31,7 +31,7 @@ namespace bc::events::codec {
 template <class Id>
 [[nodiscard]] result<Id> id_of(const json::reader& from,
                                std::string_view name) {
-  BC_TRY(text, from.text(name));
+  BC_TRY(text, from.text_view(name));
   return Id::parse(text);
 }
 
@@ -40,7 +40,7 @@ template <class Parse>
 [[nodiscard]] auto one_of(const json::reader& from, std::string_view name,
                           Parse parse)
     -> result<typename decltype(parse(std::string_view{}))::value_type> {
-  BC_TRY(text, from.text(name));
+  BC_TRY(text, from.text_view(name));
   auto value = parse(text);
   if (!value)
     return fail(errc::invalid_input, "is not a known value",
@@ -53,14 +53,14 @@ template <class Read>
 [[nodiscard]] auto read_event(const envelope& e, Read read)
     -> decltype(read(std::declval<const json::reader&>(),
                      std::declval<const json::reader&>())) {
-  auto data = json::parse_object(e.data);
-  if (!data)
-    return unreadable(e, data.error());
-  auto internal = json::parse_object(e.internal);
-  if (!internal)
-    return unreadable(e, internal.error());
-  auto out = read(json::reader{data.value()},
-                  json::reader{internal.value(), "/internal"});
+  const json::brief_object data{e.data};
+  if (!data.outcome())
+    return unreadable(e, data.outcome().error());
+  const json::brief_object internal{e.internal};
+  if (!internal.outcome())
+    return unreadable(e, internal.outcome().error());
+  auto out =
+      read(json::reader{data.get()}, json::reader{internal.get(), "/internal"});
   if (!out)
     return unreadable(e, out.error());
   return out;

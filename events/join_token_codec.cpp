@@ -118,7 +118,7 @@ result<event> read_redeemed(const json::reader& data, const json::reader&) {
   BC_TRY(id, codec::id_of<join_token_id>(data, "tokenId"));
   BC_TRY(node, codec::id_of<node_id>(data, "nodeId"));
   BC_TRY(csr, data.text("csrSha256"));
-  return redeemed{id, node, csr};
+  return redeemed{std::move(id), std::move(node), std::move(csr)};
 }
 
 result<event> read_revoked(const json::reader& data, const json::reader&) {

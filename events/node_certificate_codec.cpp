@@ -64,8 +64,16 @@ result<certificate> read_certificate(const json::reader& data,
   BC_TRY(der, internal.base64("certificate"));
   BC_TRY(csr, internal.text("csrSha256"));
   BC_TRY(kinds, internal.texts_or_none("allowedKinds"));
-  return certificate{serial,    spki,       role, generation, not_before,
-                     not_after, statements, der,  csr,        kinds};
+  return certificate{std::move(serial),
+                     std::move(spki),
+                     role,
+                     generation,
+                     not_before,
+                     not_after,
+                     std::move(statements),
+                     std::move(der),
+                     std::move(csr),
+                     std::move(kinds)};
 }
 
 moves effect(const renewed& r) {
@@ -105,8 +113,9 @@ result<event> read_renewed(const json::reader& data,
   BC_TRY(proof, internal.text("proofSha256"));
   BC_TRY(body, internal.base64("answerBody"));
   BC_TRY(signature, internal.base64("answerSig"));
-  return event{renewed{id, tenant, cert, previous, at, proof,
-                       std::string{as_text(body)}, signature}};
+  return event{renewed{std::move(id), std::move(tenant), std::move(cert),
+                       std::move(previous), at, std::move(proof),
+                       std::string{as_text(body)}, std::move(signature)}};
 }
 
 }  // namespace bc::events::node::detail

@@ -2,6 +2,7 @@
 
 #include "events/journal_shapes.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace bc::events::detail {
@@ -37,8 +38,10 @@ envelope read_event(const sql::statement& row) {
   return e;
 }
 
-result<std::vector<envelope>> read_events(sql::statement& query) {
+result<std::vector<envelope>> read_events(sql::statement& query,
+                                          std::size_t limit) {
   std::vector<envelope> events;
+  events.reserve(std::min<std::size_t>(limit, 1024));
   for (;;) {
     BC_TRY(row, query.step());
     if (!row)
@@ -82,7 +85,7 @@ result<std::vector<envelope>> sqlite_ledger::events_after(
                             " from events where position > ? order by position "
                             "limit ?"));
   query.bind(1, to_bound(position)).bind(2, to_bound(limit));
-  return read_events(query);
+  return read_events(query, limit);
 }
 
 result<std::vector<envelope>> sqlite_ledger::stream_after(
@@ -91,7 +94,7 @@ result<std::vector<envelope>> sqlite_ledger::stream_after(
                             " from events where stream = ? and version > ? "
                             "order by version limit ?"));
   query.bind(1, stream).bind(2, to_bound(version)).bind(3, to_bound(limit));
-  return read_events(query);
+  return read_events(query, limit);
 }
 
 result<std::uint64_t> sqlite_ledger::stream_version(std::string_view stream) {

@@ -189,3 +189,24 @@ TEST_CASE("json: what is written can be read") {
   REQUIRE(doc);
   CHECK(json::to_text(doc.value()) == out.str());
 }
+
+TEST_CASE("json: a number is read to the last bit, and so written the same") {
+  for (const char* text :
+       {"[59999900002000000000000]", "[-59999900002000000000000]",
+        "[1.7976931348623157e308]", "[5e-324]", "[2.2250738585072011e-308]",
+        "{\"a\":0.1,\"b\":[9007199254740993.0]}"}) {
+    CAPTURE(text);
+    auto first = json::parse(text);
+    REQUIRE(first);
+    auto written = json::to_text(first.value());
+    auto again = json::parse(written);
+    REQUIRE(again);
+    CHECK(json::to_text(again.value()) == written);
+  }
+  auto read = [](const char* text) {
+    return json::parse(text).value()[0].GetDouble();
+  };
+  CHECK(read("[59999900002000000000000]") == 59999900002000000000000.0);
+  CHECK(read("[-5.9999900002e+22]") == -5.9999900002e+22);
+  CHECK(read("[2.2250738585072011e-308]") == 2.2250738585072011e-308);
+}

@@ -275,7 +275,7 @@ class Binary(Case):
         if "libasan.so.8" in needed or "libtsan.so.2" in needed:
             self.skipTest("a build with sanitizers")
         self.assertLessEqual(
-            needed, {"libc.so.6", "ld-linux-x86-64.so.2",
+            needed, {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2",
                      "ld-linux-aarch64.so.1"})
 
 
