@@ -130,6 +130,9 @@ result<bool> step(postgres::connection& db) {
 result<bool> step_in_transaction(postgres::connection& db) {
   sql::transaction t{db};
   BC_TRYV(t.begin());
+  // Servers of the program before run on, and would wait for a migration that
+  // is stopped (Ctrl-Z) for ever. Its statements may take their time.
+  BC_TRYV(db.execute("set local idle_in_transaction_session_timeout = '10s'"));
   BC_TRY(more, step(db));
   BC_TRYV(t.commit());
   return more;

@@ -41,9 +41,7 @@ bool starts(std::string_view state, std::string_view with) {
 }
 
 bool is_connection_lost(std::string_view state) {
-  // 25P03: the server closes a connection that idles in a transaction.
-  return state.empty() || starts(state, "08") || starts(state, "57P") ||
-         state == "25P03";
+  return state.empty() || starts(state, "08") || starts(state, "57P");
 }
 
 bool may_pass(std::string_view state) {
@@ -103,6 +101,12 @@ failure failure_of(std::string_view state, std::string_view words) {
   if (is_connection_lost(state))
     return {
         fail(errc::unavailable, "the database cannot be reached", {}, detail),
+        true};
+  // The server closes a connection that idles in a transaction.
+  if (state == "25P03")
+    return {
+        fail(errc::unavailable,
+             "the database ended a transaction that stood still", {}, detail),
         true};
   // A standby, or a server that was made read-only: the next connection may
   // find the primary.

@@ -54,7 +54,7 @@ class group {
       : db_(db), sql_(sql), before_(parked) {}
 
   /// All at once, as far as the events can be read.
-  result<void> apply_quickly(std::span<const envelope> events);
+  result<void> apply_quickly(std::span<const envelope> events, sending how);
   /// Each behind a savepoint.
   result<void> apply_singly(std::span<const envelope> events);
 
@@ -132,13 +132,15 @@ result<void> group::spend(const join_token_id& id) {
   return spend_token(db_, sql_, taken.key(), taken.mapped());
 }
 
-result<void> group::apply_quickly(std::span<const envelope> events) {
+result<void> group::apply_quickly(std::span<const envelope> events,
+                                  sending how) {
   if (events.size() >= large_group) {
     BC_TRYV(expiry_.start(db_, sql_));
   }
   // Before the pipeline, in which a server waits with its locks held.
   auto readable_events = read(events);
-  db_.begin_pipeline();
+  if (how == sending::pipelined)
+    db_.begin_pipeline();
   auto sent = send(readable_events);
   auto flushed = db_.flush();
   return sent ? flushed : sent;
@@ -175,11 +177,11 @@ result<void> group::apply_singly(std::span<const envelope> events) {
 
 result<parked_streams> apply_group(sql::connection& db, const statements& sql,
                                    std::span<const envelope> events,
-                                   const parked_streams& parked) {
+                                   const parked_streams& parked, sending how) {
   BC_TRYV(db.execute("savepoint one_group"));
   {
     group quick{db, sql, parked};
-    auto done = quick.apply_quickly(events);
+    auto done = quick.apply_quickly(events, how);
     if (done) {
       BC_TRYV(db.execute("release savepoint one_group"));
       return std::move(quick.parked);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/clock.hpp"
 #include "events/journal.hpp"
 #include "events/sqlite_journal.hpp"
 
@@ -22,9 +23,12 @@ namespace bc::projections {
 /// streams that are parked are those that cannot be applied now. On Postgres
 /// readers, writers and the tailer go on meanwhile (`db`: a connection of its
 /// own, postgres::patience::endless); INVALID_STATE while another rebuild
-/// runs. On SQLite nobody else may write.
-[[nodiscard]] result<std::uint64_t> rebuild(sql::connection& db,
-                                            events::journal& source);
+/// runs, UNAVAILABLE when the server ended the swap because this program stood
+/// still in it for `most_idle`: then the rows are as they were. On SQLite
+/// nobody else may write.
+[[nodiscard]] result<std::uint64_t> rebuild(
+    sql::connection& db, events::journal& source,
+    milliseconds most_idle = milliseconds{10'000});
 
 /// Rebuilds read models that an older program wrote, and those of a store that
 /// was `migrated` just now and holds events, on Postgres. The version tells it

@@ -15,6 +15,15 @@ constexpr int swap_tries = 60;
 constexpr milliseconds between_tries{250};
 constexpr std::string_view lock_in_time = "set local lock_timeout = '1s'";
 
+// Whatever patience the connection has: what the swap holds, all readers and
+// the tailer wait for. A program that is stopped meanwhile (Ctrl-Z, a machine
+// that is frozen) is ended by the server, and nothing was changed.
+std::string hold_in_time(milliseconds most_idle) {
+  return "set local idle_in_transaction_session_timeout = " +
+         std::to_string(most_idle.count()) +
+         "; set local statement_timeout = '8s'";
+}
+
 /// On Postgres one rebuild at a time, until the connection ends at the latest.
 class turn {
  public:
@@ -59,11 +68,12 @@ struct filled {
 
 // False when nothing was left behind it as it was read.
 result<bool> add_group(sql::connection& db, events::journal& source,
-                       filled& so_far) {
+                       filled& so_far, sending how) {
   BC_TRY(events, source.read_all(so_far.position, group_limit));
   if (events.empty())
     return false;
-  BC_TRY(parked, apply_group(db, shadow_statements(), events, so_far.parked));
+  BC_TRY(parked,
+         apply_group(db, shadow_statements(), events, so_far.parked, how));
   so_far.parked.merge(parked);
   so_far.position = events.back().position;
   return events.size() == group_limit;
@@ -78,16 +88,19 @@ result<void> make_shadows(sql::connection& db) {
   return t.commit();
 }
 
-result<filled> fill(sql::connection& db, events::journal& source) {
-  filled so_far;
-  for (;;) {
+// After a fault `so_far` is what was committed.
+result<void> fill(sql::connection& db, events::journal& source,
+                  filled& so_far) {
+  for (bool more = true; more;) {
+    auto next = so_far;
     sql::transaction t{db};
     BC_TRYV(t.begin());
-    BC_TRY(more, add_group(db, source, so_far));
+    BC_TRY(found, add_group(db, source, next, sending::pipelined));
     BC_TRYV(t.commit());
-    if (!more)
-      return so_far;
+    so_far = std::move(next);
+    more = found;
   }
+  return ok();
 }
 
 result<bool> find_checkpoint(sql::connection& db) {
@@ -99,7 +112,11 @@ result<bool> find_checkpoint(sql::connection& db) {
 
 // With nobody else writing the read models; the journal goes on.
 result<std::uint64_t> swap(sql::connection& db, events::journal& source,
-                           filled so_far, bool has_checkpoint) {
+                           filled so_far, bool has_checkpoint,
+                           milliseconds most_idle) {
+  if (db.kind() == sql::dialect::postgres) {
+    BC_TRYV(db.execute(hold_in_time(most_idle)));
+  }
   // Not before: at 0 beside rows that are there, it would have all events
   // applied to them again.
   if (!has_checkpoint) {
@@ -109,7 +126,8 @@ result<std::uint64_t> swap(sql::connection& db, events::journal& source,
   BC_TRY(head, source.head());
   while (so_far.position < head.position) {
     auto before = so_far.position;
-    BC_TRYV(add_group(db, source, so_far));
+    // One by one: amid a pipeline the server's time for idling does not run.
+    BC_TRYV(add_group(db, source, so_far, sending::awaited));
     if (so_far.position == before)
       return fail(errc::internal, "the journal ends before its head, at " +
                                       std::to_string(before));
@@ -125,27 +143,37 @@ result<std::uint64_t> swap(sql::connection& db, events::journal& source,
 
 }  // namespace
 
-result<std::uint64_t> rebuild(sql::connection& db, events::journal& source) {
+result<std::uint64_t> rebuild(sql::connection& db, events::journal& source,
+                              milliseconds most_idle) {
   turn t{db};
   BC_TRYV(t.take());
   BC_TRYV(make_shadows(db));
-  BC_TRY(so_far, fill(db, source));
+  filled so_far;
+  BC_TRYV(fill(db, source, so_far));
   if (db.kind() == sql::dialect::postgres) {
     BC_TRYV(db.execute(analyze_script()));
   }
   BC_TRY(there, find_checkpoint(db));
   for (int tries = 1;; ++tries) {
-    {
+    // A connection that was ended is in no transaction, and what became of a
+    // commit may not be known.
+    bool may_repeat = true;
+    auto attempt = [&]() -> result<std::uint64_t> {
+      // What came meanwhile, so that little is left for the swap.
+      BC_TRYV(fill(db, source, so_far));
       sql::transaction tx{db};
       BC_TRYV(tx.begin());
-      auto done = swap(db, source, so_far, there);
+      auto done = swap(db, source, so_far, there, most_idle);
+      may_repeat = !done && db.in_transaction();
       if (done) {
         BC_TRYV(tx.commit());
-        return done;
       }
-      if (done.error().code != errc::unavailable || tries == swap_tries)
-        return done;
-    }
+      return done;
+    };
+    auto done = attempt();
+    if (done || done.error().code != errc::unavailable || !may_repeat ||
+        tries == swap_tries)
+      return done;
     std::this_thread::sleep_for(between_tries);
   }
 }

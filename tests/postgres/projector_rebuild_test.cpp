@@ -30,6 +30,40 @@ std::string layout_of(const postgres_models& models) {
              " where connamespace = current_schema()::regnamespace) all_lines");
 }
 
+/// A connection of `better-compute projections rebuild`, seen from outside.
+class watched_connection final : public sql::connection {
+ public:
+  explicit watched_connection(const postgres_models& models)
+      : inner_(testing::connect(models.schema.url() + "&application_name=" +
+                                    models.schema.name() + "-rebuild",
+                                postgres::patience::endless)) {}
+
+  sql::dialect kind() const override { return inner_->kind(); }
+  result<sql::statement> prepare(std::string_view sql) override {
+    return inner_->prepare(sql);
+  }
+  result<void> execute(const std::string& script) override {
+    before_script(script);
+    return inner_->execute(script);
+  }
+  std::int64_t changes() const override { return inner_->changes(); }
+  bool in_transaction() const override { return inner_->in_transaction(); }
+  void begin_pipeline() override {
+    ++pipelines;
+    inner_->begin_pipeline();
+  }
+  result<void> flush() override { return inner_->flush(); }
+  result<void> expect_changes(std::int64_t rows) override {
+    return inner_->expect_changes(rows);
+  }
+
+  std::function<void(const std::string&)> before_script = [](const auto&) {};
+  int pipelines = 0;
+
+ private:
+  std::unique_ptr<postgres::connection> inner_;
+};
+
 }  // namespace
 
 TEST_CASE("rebuild: rows are identical while writers and the tailer go on",
@@ -274,5 +308,70 @@ TEST_CASE("rebuild: waits for a long reader, and lets others by meanwhile",
   }
   REQUIRE(long_reader->execute("commit"));
   rebuilding.join();
+  CHECK(f.models.checksum() == sum);
+}
+
+TEST_CASE("rebuild: the server ends a swap that stands still", "[postgres]") {
+  postgres_store f;
+  f.random_history(20);
+  f.models.follow(*f.store);
+  f.models.settle(*f.store);
+  const auto url = f.models.schema.url();
+  auto layout = layout_of(f.models);
+  auto sum = f.models.checksum();
+  auto rebuilding =
+      "select count(*) from pg_stat_activity where application_name = '" +
+      f.models.schema.name() + "-rebuild'";
+  // With the new tables in their place, or with all of it done but the end.
+  auto at = GENERATE(as<std::string>{}, "delete from parked_streams", "commit");
+  watched_connection db{f.models};
+  bool in_swap = false, was_ended = false;
+  db.before_script = [&](const std::string& script) {
+    in_swap = in_swap || script.starts_with("set local idle");
+    if (in_swap && script == at)
+      was_ended = test::eventually([&] { return ask(url, rebuilding) == "0"; });
+  };
+
+  auto done = projections::rebuild(db, *f.store, milliseconds{1'500});
+  CHECK(was_ended);
+  REQUIRE(!done);
+  CHECK(done.error().code == errc::unavailable);
+  CHECK(done.error().message ==
+        "the database ended a transaction that stood still");
+  CHECK(f.models.checksum() == sum);
+  CHECK(f.models.queries()->list_tenants("", 10));
+  f.add_tenant();
+  f.models.settle(*f.store);
+  f.models.rebuild(*f.store);
+  f.models.settle(*f.store);
+  CHECK(layout_of(f.models) == layout);
+}
+
+TEST_CASE("rebuild: no pipeline in the swap, where the server would wait",
+          "[postgres]") {
+  postgres_store f;
+  f.random_history(20);
+  f.models.follow(*f.store);
+  f.models.settle(*f.store);
+  watched_connection db{f.models};
+  bool in_swap = false;
+  int before = 0;
+  db.before_script = [&](const std::string& script) {
+    if (!script.starts_with("set local idle"))
+      return;
+    // For the swap to catch up with.
+    f.random_history(30);
+    in_swap = true;
+    before = db.pipelines;
+  };
+  auto done = projections::rebuild(db, *f.store);
+  REQUIRE(done);
+  CHECK(in_swap);
+  CHECK(before > 0);
+  CHECK(db.pipelines == before);
+  CHECK(done.value() == f.store->head().value().position);
+  auto sum = f.models.checksum();
+  f.models.tailers.clear();
+  f.models.rebuild(*f.store);
   CHECK(f.models.checksum() == sum);
 }
