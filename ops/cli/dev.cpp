@@ -41,7 +41,8 @@ void add_dev(CLI::App& app, context& ctx) {
       "Run everything in one process on an embedded store; Ctrl-C "
       "stops it");
   auto o = std::make_shared<dev::options>();
-  c->add_option("--data", o->data, "Folder for store, keys and credential")
+  c->add_option("--data", o->data,
+                "Folder for store, keys, credential and checkpoints")
       ->type_name("FILE")
       ->capture_default_str();
   c->add_option("--sim", o->machines,

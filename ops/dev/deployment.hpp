@@ -21,6 +21,10 @@ struct paths {
   [[nodiscard]] std::string credential() const {
     return data + "/root-credential";
   }
+  /// The signed heads of the journal, a line each.
+  [[nodiscard]] std::string checkpoints() const {
+    return data + "/checkpoints.log";
+  }
   [[nodiscard]] std::string daemon() const { return data + "/bcd"; }
   [[nodiscard]] std::string machines() const { return data + "/machines"; }
 };

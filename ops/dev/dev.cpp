@@ -22,6 +22,8 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <future>
 #include <unistd.h>
 
@@ -46,6 +48,15 @@ void print_event(line_printer& out, const events::envelope& e) {
   auto doc = json::parse(*text);
   if (doc)
     out.say(cli::event_line(doc.value()));
+}
+
+// In a file of their own: what is printed is for people.
+result<std::function<void(std::string_view)>> keep_checkpoints(
+    const std::string& path) {
+  auto to = std::make_shared<std::ofstream>(path, std::ios::app);
+  if (!*to)
+    return fail(errc::invalid_config, "cannot write to " + path);
+  return [to](std::string_view line) { *to << line << std::endl; };
 }
 
 result<std::shared_ptr<const gateway::tls_identity>> gateway_identity(
@@ -222,6 +233,8 @@ result<int> run(const options& o) {
   p.x509pop = true;
   p.tpm.emplace().enrollment.emplace();
   p.discovery.emplace().boot_lease = o.boot_lease;
+  BC_TRY(checkpoints, keep_checkpoints(files.checkpoints()));
+  p.checkpoints = std::move(checkpoints);
   p.on_event = [&out](const events::envelope& e) { print_event(out, e); };
   BC_TRY(plane, serve::control_plane::start(std::move(p)));
   s.plane = std::move(plane);

@@ -33,7 +33,8 @@ option number(std::string key, std::int64_t& into, std::int64_t least,
 }
 
 option log_level(std::string& into) {
-  return text("log_level", into, "How much is logged",
+  return text("log_level", into,
+              "How much is logged; the journal's checkpoints always are",
               {"debug", "info", "warn", "error"});
 }
 

@@ -62,8 +62,8 @@ class plane final : public control_plane {
     r.discovery = options_.discovery;
     r.worker_threads = options_.workers;
     r.on_event = [this](const events::envelope& e) { on_event(e); };
-    BC_TRY(duties,
-           duties::start({&options_.store, options_.keys, options_.publisher}));
+    BC_TRY(duties, duties::start({&options_.store, options_.keys,
+                                  options_.publisher, options_.checkpoints}));
     duties_ = std::move(duties);
     BC_TRY(runtime, actors::runtime::start(std::move(r)));
     runtime_ = std::move(runtime);

@@ -39,6 +39,8 @@ struct control_plane_options {
   std::optional<actors::discovery_attestor> discovery;  // likewise
   int workers = 2;
   std::optional<events::kafka::publisher_options> publisher;
+  /// As duties_options::checkpoints.
+  std::function<void(std::string_view line)> checkpoints = nullptr;
   /// Watched beside those of the keys.
   std::vector<dated_certificate> certificates;
   /// Called for every event this process commits, in order; must be quick.

@@ -98,7 +98,7 @@ class running_duties final : public duties {
   void start_signer() {
     events::checkpoint_options o;
     o.epoch = epoch();
-    o.log = [](std::string_view line) { spdlog::info("{}", line); };
+    o.log = options_.checkpoints ? options_.checkpoints : log_at_any_level;
     o.alarm = [](std::string_view line) { spdlog::error("{}", line); };
     signer_ = events::checkpoint_signer::start(*options_.store->journal,
                                                options_.keys, std::move(o));

@@ -6,8 +6,10 @@
 #include "ops/store/store.hpp"
 #include "pki/bundle.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 namespace bc::serve {
 
@@ -15,6 +17,8 @@ struct duties_options {
   store::opened* store = nullptr;  // outlives the duties
   std::shared_ptr<const pki::key_bundle> keys;
   std::optional<events::kafka::publisher_options> publisher;
+  /// Takes each checkpoint's line; null: the log, whatever its level.
+  std::function<void(std::string_view line)> checkpoints = nullptr;
 };
 
 /// What runs behind a server: the lease, and what its holder alone does (the

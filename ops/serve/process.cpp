@@ -98,6 +98,12 @@ void log_to_standard_error(std::string_view level) {
   spdlog::set_level(spdlog::level::from_str(std::string{level}));
 }
 
+void log_at_any_level(std::string_view line) {
+  const auto& sinks = spdlog::default_logger_raw()->sinks();
+  spdlog::logger any{"better-compute", sinks.begin(), sinks.end()};
+  any.info("{}", line);
+}
+
 std::size_t raise_connection_limit(std::size_t listeners) {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0)

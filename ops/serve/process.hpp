@@ -57,6 +57,8 @@ void stop_within(seconds limit);
 /// Log to standard error: "debug", "info", "warn" or "error". Under systemd
 /// the lines carry no time of their own: the journal has it.
 void log_to_standard_error(std::string_view level);
+/// An info line whatever the log's level is: what is to be kept outside.
+void log_at_any_level(std::string_view line);
 
 /// Raises the soft limit on descriptors as far as it goes, and answers how
 /// many connections it allows each of `listeners`.

@@ -140,6 +140,23 @@ class DevLife(Case):
                 capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_checkpoints(self):
+        """They are kept in a file of their own, and no line that is shown."""
+        dev = self.dev()
+        kept = dev.data / "checkpoints.log"
+        self.wait_until(lambda: kept.exists() and kept.read_text())
+        dev.stop()
+        dev.wait_for("^Stopping$")
+        self.assertFalse([line for line in dev.lines if "checkpoint" in line])
+        verified = subprocess.run(
+            [self.programs / "better-compute", "journal", "verify", "--store",
+             f"sqlite:{dev.data}/journal.db", "--checkpoint", kept],
+            env={**os.environ,
+                 "BETTER_COMPUTE_SECRET_FILE": f"{dev.data}/secret"},
+            capture_output=True, text=True, timeout=60)
+        self.assertEqual(verified.returncode, 0,
+                         verified.stdout + verified.stderr)
+
     def test_second_process_and_busy_port(self):
         dev = self.dev()
         port = urllib.parse.urlparse(dev.url).port
