@@ -1,6 +1,7 @@
 #include "events/admission.hpp"
 
 #include "events/reclaim_rules.hpp"
+#include "pki/hardware_text.hpp"
 
 #include <iterator>
 #include <utility>
@@ -22,7 +23,7 @@ std::string expected_by(const grant& t) {
   add(out, "productUuid", t.expect.product_uuid.value_or(""));
   add(out, "serial", t.expect.serial.value_or(""));
   add(out, "mac", t.expect.mac.value_or(""));
-  add(out, "gpuUuid", t.expect.gpu_uuid.value_or(""));
+  add(out, "gpuUuid", pki::gpu_text(t.expect.gpu_uuid.value_or("")));
   add(out, "node", t.node ? t.node->str() : "");
   // Which that is, is its own tenant's to know.
   if (!t.ek_hash.empty())
@@ -44,7 +45,7 @@ std::string presented_by(const admission& a) {
   for (const auto& mac : ids.macs)
     add(out, "mac", mac);
   for (const auto& gpu : ids.gpu_uuids)
-    add(out, "gpuUuid", gpu);
+    add(out, "gpuUuid", pki::gpu_text(gpu));
   add(out, "node", a.claimed_node);
   return out;
 }

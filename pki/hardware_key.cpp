@@ -113,8 +113,7 @@ normalised_expectation normalise_expectation(const hardware_expectation& expect,
     auto uuid = parse_uuid(*expect.product_uuid);
     if (!uuid || is_placeholder_uuid(*uuid) || shared.holds(*uuid))
       bad("productUuid");
-    else
-      out.value.product_uuid = uuid_text(*uuid);
+    out.value.product_uuid = uuid ? uuid_text(*uuid) : *expect.product_uuid;
   }
   if (expect.serial) {
     out.value.serial = fold_serial(*expect.serial);
@@ -133,8 +132,7 @@ normalised_expectation normalise_expectation(const hardware_expectation& expect,
     auto gpu = parse_gpu(*expect.gpu_uuid);
     if (!gpu)
       bad("gpuUuid");
-    else
-      out.value.gpu_uuid = *gpu;
+    out.value.gpu_uuid = gpu ? *gpu : *expect.gpu_uuid;
   }
   return out;
 }

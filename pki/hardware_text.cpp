@@ -18,6 +18,8 @@ std::string lowered(std::string_view text) {
   return out;
 }
 
+constexpr std::string_view gpu_prefix = "gpu-";
+
 struct range {
   char32_t first, last;
 };
@@ -171,10 +173,9 @@ std::optional<std::string> parse_mac(std::string_view text) {
 
 std::optional<std::string> parse_gpu(std::string_view text) {
   auto id = lowered(trimmed(text));
-  constexpr std::string_view prefix = "gpu-";
-  if (!id.starts_with(prefix))
+  if (!id.starts_with(gpu_prefix))
     return std::nullopt;
-  auto body = std::string_view{id}.substr(prefix.size());
+  auto body = std::string_view{id}.substr(gpu_prefix.size());
   if (body.size() < 8 || body.size() > 64 ||
       body.find_first_not_of("0123456789abcdef-") != std::string_view::npos)
     return std::nullopt;
@@ -182,6 +183,12 @@ std::optional<std::string> parse_gpu(std::string_view text) {
   if (digits.empty() || is_one_repeated(digits))
     return std::nullopt;
   return id;
+}
+
+std::string gpu_text(std::string_view id) {
+  if (!id.starts_with(gpu_prefix))
+    return std::string{id};
+  return "GPU-" + std::string{id.substr(gpu_prefix.size())};
 }
 
 }  // namespace bc::pki

@@ -34,5 +34,8 @@ namespace bc::pki {
 /// "gpu-…" in lower case; nullopt for another form, slices ("MIG-…") among
 /// them, and for one digit throughout.
 [[nodiscard]] std::optional<std::string> parse_gpu(std::string_view text);
+/// "GPU-…", as the driver and the API have it, of what parse_gpu() made;
+/// another text as it is.
+[[nodiscard]] std::string gpu_text(std::string_view id);
 
 }  // namespace bc::pki

@@ -10,29 +10,40 @@ namespace bc::actors::api {
 
 namespace {
 
-result<pki::hardware_expectation> read_expect(const json::reader& in,
-                                              const pki::shared_uuids& shared) {
+/// What is asked for. Whether `expect` names a placeholder is judged apart: the
+/// list of them grows, and a retry is about what was made before it did.
+struct create_input {
+  asked_token asked;
+  std::optional<std::string> placeholder;  // the field's name
+};
+
+result<void> check_expect(const create_input& in) {
+  if (in.placeholder)
+    return fail(errc::invalid_input, "is a placeholder or can match no machine",
+                "/expect/" + *in.placeholder);
+  return ok();
+}
+
+result<pki::normalised_expectation> read_expect(
+    const json::reader& in, const pki::shared_uuids& shared) {
   if (!in.has("expect"))
-    return pki::hardware_expectation{};
+    return pki::normalised_expectation{};
   BC_TRY(given, in.object("expect"));
   BC_TRY(uuid, given.optional_text("productUuid"));
   BC_TRY(serial, given.optional_text("serial"));
   BC_TRY(mac, given.optional_text("mac"));
   BC_TRY(gpu, given.optional_text("gpuUuid"));
   auto normal = pki::normalise_expectation({uuid, serial, mac, gpu}, shared);
-  if (normal.bad_field)
-    return fail(errc::invalid_input, "is a placeholder or can match no machine",
-                "/expect/" + *normal.bad_field);
   if (normal.value.empty())
     return fail(errc::invalid_input, "must name at least one identifier",
                 "/expect");
-  return normal.value;
+  return normal;
 }
 
-result<asked_token> read_create(const exchange& x) {
+result<create_input> read_create(const exchange& x) {
   auto json = x.in();
-  asked_token in;
-  auto& token = in.token;
+  create_input in;
+  auto& token = in.asked.token;
   token.tenant = x.who.tenant;
   BC_TRY(pool_text, json.text("poolId"));
   // A text that is no pool id of ours is no stored token's pool either.
@@ -41,9 +52,10 @@ result<asked_token> read_create(const exchange& x) {
   BC_TRY(uses, json.optional_integer("maxUses"));
   token.max_uses = uses.value_or(1);
   BC_TRY(ttl, json.integer("ttlSeconds"));
-  in.lifetime = seconds{ttl};
+  in.asked.lifetime = seconds{ttl};
   BC_TRY(expect, read_expect(json, x.env->shared_uuids));
-  token.expect = expect;
+  token.expect = expect.value;
+  in.placeholder = expect.bad_field;
   BC_TRY(reclaim, json.boolean_or("allowReclaim", false));
   token.allow_reclaim = reclaim;
   BC_TRY(hosted, json.optional_text("hosted"));
@@ -104,14 +116,21 @@ void join_tokens_replay(exchange_ptr x, std::function<void()> next) {
   auto in = read_create(*x);
   if (!in)
     return x->refuse(in.error());
-  replay_token(x, in.value(), std::move(next));
+  replay_token(x, in.value().asked,
+               [x, good = check_expect(in.value()), next = std::move(next)] {
+                 if (!good)
+                   return x->refuse(good.error());
+                 next();
+               });
 }
 
 void join_tokens_create(exchange_ptr x) {
   auto read = read_create(*x);
   if (!read)
     return x->refuse(read.error());
-  auto in = std::move(read).value();
+  if (auto good = check_expect(read.value()); !good)
+    return x->refuse(good.error());
+  auto in = std::move(read).value().asked;
   if (!in.token.pool)
     return x->refuse(errc::not_found, "No such pool");
   x->streams->pool(

@@ -1,4 +1,5 @@
 #include "actors/api/methods.hpp"
+#include "actors/api/records.hpp"
 #include "actors/api/refusal_texts.hpp"
 #include "actors/joining/refusal_details.hpp"
 #include "events/join_token.hpp"
@@ -155,8 +156,8 @@ void put_refusal(json::writer& out, const explanation& e,
   for (auto name :
        {"poolId", "claimedSiteId", "hardwareKey", "expected", "presented"})
     put_text(out, e, name);
-  if (e.details.HasMember("identifiers"))
-    out.key("identifiers").raw_value(e.details["identifiers"]);
+  if (auto ids = json::reader{e.details}.object("identifiers"))
+    put_identifiers(out.key("identifiers"), ids.value().raw());
   if (live)
     out.key("liveToken")
         .begin_object()

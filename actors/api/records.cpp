@@ -1,6 +1,7 @@
 #include "actors/api/records.hpp"
 
 #include "base/clock.hpp"
+#include "pki/hardware_text.hpp"
 
 namespace bc::actors::api {
 
@@ -18,8 +19,9 @@ void put_expect(json::writer& out, const pki::hardware_expectation& expect) {
   out.key("expect").begin_object();
   out.field("productUuid", expect.product_uuid)
       .field("serial", expect.serial)
-      .field("mac", expect.mac)
-      .field("gpuUuid", expect.gpu_uuid);
+      .field("mac", expect.mac);
+  if (expect.gpu_uuid)
+    out.field("gpuUuid", pki::gpu_text(*expect.gpu_uuid));
   out.end_object();
 }
 
@@ -151,6 +153,26 @@ void put(json::writer& out, const projections::audit_row& row) {
       .field("event", row.event);
   put_unless_empty(out, "correlation", row.correlation);
   out.key("details").raw(row.details);
+}
+
+void put_identifiers(json::writer& out, const json::value& stored) {
+  auto text_of = [](const json::value& v) {
+    return std::string_view{v.GetString(), v.GetStringLength()};
+  };
+  out.begin_object();
+  for (const auto& [name, value] : stored.GetObject()) {
+    out.key(text_of(name));
+    if (text_of(name) != "gpuUuids" || !value.IsArray()) {
+      out.raw_value(value);
+      continue;
+    }
+    out.begin_array();
+    for (const auto& gpu : value.GetArray())
+      if (gpu.IsString())
+        out.text(pki::gpu_text(text_of(gpu)));
+    out.end_array();
+  }
+  out.end_object();
 }
 
 result<paging> read_paging(const json::reader& in) {

@@ -35,6 +35,10 @@ void put(json::writer& out, const projections::join_token_row& row);
 void put(json::writer& out, const projections::credential_row& row);
 void put(json::writer& out, const projections::audit_row& row);
 
+/// An object of identifiers in the form they are compared in: a GPU's as the
+/// API takes it, the others as they are.
+void put_identifiers(json::writer& out, const json::value& stored);
+
 /// One record; a mutation's answer carries its position.
 template <class Row>
 [[nodiscard]] std::string record_text(

@@ -1,5 +1,7 @@
 #include "actors/api/request_records.hpp"
 
+#include "actors/api/records.hpp"
+
 #include <optional>
 #include <string>
 
@@ -79,7 +81,11 @@ void put(json::writer& out, const request_record& request) {
       .field("state", state_of(request))
       .field("attestor", row.attestor)
       .field("csrSha256", row.csr_sha256);
-  out.key("claims").raw(row.claims);
+  out.key("claims");
+  if (auto claims = json::parse_object(row.claims))
+    put_identifiers(out, claims.value());
+  else
+    out.raw(row.claims);
   out.field("hardwareKey", unless_empty(row.hardware_key))
       .field("hardwareKeyTrusted", row.hardware_key_trusted)
       .field("mac", row.mac)

@@ -64,7 +64,9 @@ void site_tokens_create(exchange_ptr x) {
   x->streams->site(
       in.token.site,
       then(x, [x, in](const shared_state<events::site::state>& found) {
-        // Platform sites are the root tenant's own.
+        // No answer is stale, whichever process made or deleted the site: a
+        // stream without events is read anew, and neither the owner nor an end
+        // changes. Platform sites are the root tenant's own.
         if (!found->site || found->site->owner != x->who.tenant)
           return x->refuse(no_such_site());
         if (found->deleted_at)

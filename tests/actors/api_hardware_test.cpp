@@ -1,5 +1,7 @@
 // ATTESTATION section 5 (hardware.placeholderUuids); CASES 28, 29, 38, 44: what
 // joinTokens.create and joins.simulate make of identifiers that are none.
+#include "actors/api/token_mint.hpp"
+#include "events/streams.hpp"
 #include "tests/actors/api_world.hpp"
 
 #include <catch2/catch.hpp>
@@ -54,12 +56,49 @@ TEST_CASE(
 TEST_CASE("joinTokens.create: a UUID known to be shared binds to no machine") {
   api_world w;
   const auto expect = "{\"productUuid\":" + json_string(shared_uuid) + "}";
-  CHECK(create_expecting(w, expect).status == 200);
+  auto first = create_expecting(w, expect);
+  CHECK(first.status == 200);
   share(w);
   auto input = with(w.token_input("k-2"), "expect", expect);
   auto got = w.call(w.acme_key, "joinTokens.create", input);
   CHECK(got.code() == "INVALID_INPUT");
   CHECK(got.path() == "/expect/productUuid");
+  // What was made before it was known is answered still.
+  auto again = create_expecting(w, expect);
+  CHECK(again.status == 200);
+  CHECK(again.at("/id") == first.at("/id"));
+  CHECK_FALSE(again.has("/token"));
+  CHECK(create_expecting(w, R"({"productUuid":"00000000-0000-0000-0000-)"
+                            R"(000000000000"})")
+            .code() == "CONFLICT");
+}
+
+TEST_CASE("joinTokens.create: a retry of what a release before took") {
+  api_world w;
+  const std::string zero = "00000000-0000-0000-0000-000000000000";
+  const auto expect =
+      R"({"serial":"0123456789","productUuid":")" + zero + "\"}";
+  events::join_token::created made;
+  made.id =
+      actors::api::token_id_for({{}, w.acme, "alice", {}}, "joinTokens", "k-1");
+  made.tenant = w.acme;
+  made.pool = w.pool;
+  made.site = w.site;
+  made.expect.serial = "0123456789";
+  made.expect.product_uuid = zero;
+  made.created_at = w.time.now();
+  made.expires_at = w.time.now() + seconds{60};
+  w.append({w.on(events::stream_of(made.id), w.acme,
+                 {events::join_token::encode(made)})});
+
+  auto got = create_expecting(w, expect);
+  INFO(got.text);
+  CHECK(got.status == 200);
+  CHECK(got.at("/id") == made.id.str());
+  CHECK(got.at("/expect/productUuid") == zero);
+  auto input = with(w.token_input("k-2"), "expect", expect);
+  CHECK(w.call(w.acme_key, "joinTokens.create", input).code() ==
+        "INVALID_INPUT");
 }
 
 TEST_CASE("joins.simulate: a UUID known to be shared is no identifier") {

@@ -66,6 +66,7 @@ struct request_world : api_world {
 TEST_CASE_METHOD(request_world, "api join requests: the record, as it waits") {
   auto order = order_of(acme, site, "rack-1", csr_of('a'));
   order.seen.tpm->manufacturer = "IFX";
+  order.seen.machine.gpu_uuids = {"gpu-5d1c3a52-9b7d-4e60-8a21-d0c5b7123456"};
   auto id = id_of(defer_now(streams, order));
   auto got = call(acme_key, "joinRequests.list", in(pool));
   INFO(got.text);
@@ -78,6 +79,8 @@ TEST_CASE_METHOD(request_world, "api join requests: the record, as it waits") {
   CHECK(got.at("/items/0/csrSha256") == csr_of('a'));
   CHECK(got.at("/items/0/claims/serials") == R"(["SN-rack-1"])");
   CHECK(got.at("/items/0/claims/hostname") == "rack-1");
+  CHECK(got.at("/items/0/claims/gpuUuids") ==
+        R"(["GPU-5d1c3a52-9b7d-4e60-8a21-d0c5b7123456"])");
   CHECK(got.at("/items/0/hardwareKey") == order.seen.hardware_key);
   CHECK(got.at("/items/0/hardwareKeyTrusted") == "true");
   CHECK(got.at("/items/0/ekHash") == order.seen.tpm->ek_hash);

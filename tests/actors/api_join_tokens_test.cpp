@@ -82,11 +82,22 @@ TEST_CASE("api tokens: expect is kept as it is compared") {
   auto got = w.call(w.acme_key, "joinTokens.create",
                     with(w.token_input(), "expect",
                          R"({"productUuid":"4C4C4544004235108051B7C04F4D3332",)"
-                         R"("serial":"sn-7701","mac":"3C:EC:EF:12:34:56"})"));
+                         R"("serial":"sn-7701","mac":"3C:EC:EF:12:34:56",)"
+                         R"("gpuUuid":"GPU-5D1C3A52-9b7d-4e60-8a21-)"
+                         R"(d0c5b7123456"})"));
   INFO(got.text);
   CHECK(got.at("/expect/productUuid") ==
         "4c4c4544-0042-3510-8051-b7c04f4d3332");
   CHECK(got.at("/expect/mac") == "3c:ec:ef:12:34:56");
+  CHECK(got.at("/expect/gpuUuid") ==
+        "GPU-5d1c3a52-9b7d-4e60-8a21-d0c5b7123456");
+  // And a retry takes it as the record has it.
+  auto again = w.call(w.acme_key, "joinTokens.create",
+                      with(w.token_input(), "expect", got.at("/expect")));
+  INFO(again.text);
+  CHECK(again.at("/id") == got.at("/id"));
+  auto listed = w.call(w.acme_key, "joinTokens.list", on_pool(w));
+  CHECK(listed.at("/items/0/expect") == got.at("/expect"));
 }
 
 TEST_CASE("api tokens: a pool without the daemon is INVALID_STATE") {

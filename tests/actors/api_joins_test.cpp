@@ -42,7 +42,7 @@ class joins_world : public api_world {
     r.details = "{\"poolId\":" + json_string(pool.str()) +
                 ",\"claimedSiteId\":\"site_x\",\"expected\":\"serial A-1001\","
                 "\"presented\":\"serial B-2002\",\"identifiers\":{\"serials\":"
-                "[\"B-2002\"],\"macs\":[],\"gpuUuids\":[]}}";
+                "[\"B-2002\"],\"macs\":[],\"gpuUuids\":[\"gpu-5d1c3a52\"]}}";
     return r;
   }
 
@@ -132,6 +132,7 @@ TEST_CASE("joins.explain: to its owner alone, and to others like nothing") {
   CHECK(mine.at("/refusals/0/presented") == "serial B-2002");
   CHECK(mine.at("/refusals/0/claimedSiteId") == "site_x");
   CHECK(mine.at("/refusals/0/identifiers/serials/0") == "B-2002");
+  CHECK(mine.at("/refusals/0/identifiers/gpuUuids/0") == "GPU-5d1c3a52");
   CHECK(mine.at("/refusals/0/poolId") == w.pool.str());
   CHECK(mine.has("/refusals/0/tokenId"));
   CHECK_FALSE(mine.has("/refusals/1"));

@@ -97,6 +97,30 @@ TEST_CASE_METHOD(two_apis,
 }
 
 TEST_CASE_METHOD(two_apis,
+                 "two processes: a token for a site that one has made since",
+                 "[actors][shared]") {
+  namespace sites = events::site;
+  start(no_tail);
+  const auto later = pki::mint<site_id>(w.time.now());
+  auto create = [&] {
+    return code_of(b.call("siteTokens.create", key,
+                          "{\"tenantId\":\"" + w.owner.str() +
+                              "\",\"siteId\":\"" + later.str() +
+                              R"(","ttlSeconds":600,"idempotencyKey":"k"})"));
+  };
+  REQUIRE(create() == "NOT_FOUND");
+  w.append<sites::event>(events::stream_of(later),
+                         sites::created{later, w.owner, "later",
+                                        sites::kind::custom, w.time.now()},
+                         w.owner);
+  CHECK(create() == "OK");
+  w.delete_site(later);
+  CHECK(create() == "OK");  // A retry.
+  stop();
+  check_journal();
+}
+
+TEST_CASE_METHOD(two_apis,
                  "two processes: a join request that came with another CSR "
                  "through one is approved by it through the other",
                  "[actors][shared]") {

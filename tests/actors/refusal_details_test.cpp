@@ -124,6 +124,9 @@ TEST_CASE("refusal details: identifiers read back") {
   auto report = refused(w, w.request(m, token.text()));
   CHECK(actors::identifiers_in(report.details) ==
         pki::normalise(events::hardware_of(m.claims)));
+  CHECK_THAT(
+      field(report.details, "presented"),
+      Catch::EndsWith("gpuUuid GPU-4f1c3a52-9b7d-4e60-8a21-d0c5b7123456"));
   CHECK(actors::identifiers_in("{}") == pki::identifiers{});
   CHECK(actors::identifiers_in("no JSON") == pki::identifiers{});
 }

@@ -64,6 +64,8 @@ void two_processes::start(milliseconds tail) {
     o.tpm = w.tpm;
     o.discovery = w.discovery;
     o.tail_every = tail;
+    if (before_start)
+      before_start(*p, o);
     p->server = actors::runtime::start(std::move(o)).value();
   }
 }

@@ -96,6 +96,8 @@ class two_processes {
   void check_journal();
 
   join_world w;
+  /// Changes what a runtime is started with.
+  std::function<void(process&, actors::runtime_options&)> before_start;
 
  private:
   std::unique_ptr<events::journal> second_;  // null: the first one's

@@ -1,4 +1,5 @@
 // spec: ATTESTATION section 5; CASES areas HW and MAC; joining#binding-a-token
+#include "pki/hardware_text.hpp"
 #include "tests/pki/hardware_support.hpp"
 
 #include <catch2/catch.hpp>
@@ -402,6 +403,9 @@ TEST_CASE("hardware: GPU slices are no identifiers (case 61)") {
   hardware_expectation e;
   e.gpu_uuid = "GPU-0123abcd-0123-0123-0123-0123456789ab";
   CHECK(accepts(e, box));
+  CHECK(gpu_text(normalise_expectation(e).value.gpu_uuid.value()) ==
+        e.gpu_uuid);
+  CHECK(gpu_text("MIG-0123abcd") == "MIG-0123abcd");
   e.gpu_uuid = "GPU-00000000-0000-0000-0000-000000000000";
   CHECK(normalise_expectation(e).bad_field == "gpuUuid");
 }
