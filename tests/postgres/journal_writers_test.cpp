@@ -190,10 +190,8 @@ TEST_CASE("postgres journal: one use is admitted once by two processes",
   check_verifies(*first);
 }
 
-TEST_CASE(
-    "postgres journal: all that is written at once never deadlocks "
-    "(case 163)",
-    "[postgres][journal]") {
+TEST_CASE("postgres journal: all that is written at once never deadlocks",
+          "[postgres][journal]") {
   migrated_schema schema;
   auto first = open_store(schema.url());
   auto second = open_store(schema.url());
