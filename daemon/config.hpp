@@ -1,28 +1,14 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "daemon/endpoint.hpp"
 
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace bc::daemon {
-
-/// Where the gateway is: https://host[:port].
-struct endpoint {
-  std::string host;  // without the brackets of an IPv6 literal
-  std::string port = "443";
-};
-
-/// INVALID_CONFIG for anything but https://host[:port][/].
-[[nodiscard]] result<endpoint> parse_gateway_url(std::string_view url);
-/// Where a site agent gives vouches: http://host[:port][/], port 9480 unless
-/// given. INVALID_CONFIG for anything else.
-[[nodiscard]] result<endpoint> parse_site_agent_url(std::string_view url);
-/// ADDRESS:PORT, an IPv6 address in brackets; port 0: any. INVALID_CONFIG.
-[[nodiscard]] result<endpoint> parse_listen_address(std::string_view text);
 
 /// `[tpm]`: the machine's TPM and what bcd may do with it.
 struct tpm_settings {

@@ -4,7 +4,6 @@
 #include "daemon/printable.hpp"
 #include "pki/claims_digest.hpp"
 
-#include <algorithm>
 #include <memory>
 
 namespace bc::daemon {
@@ -77,28 +76,6 @@ class agents {
 };
 
 }  // namespace
-
-result<std::vector<endpoint>> parse_site_agents(
-    const std::vector<std::string>& urls) {
-  if (urls.empty() || urls.size() > most_site_agents)
-    return fail(errc::invalid_input, "--site-agent must be given 1 to " +
-                                         std::to_string(most_site_agents) +
-                                         " times");
-  std::vector<endpoint> out;
-  for (const auto& url : urls) {
-    auto one = parse_site_agent_url(url);
-    if (!one)
-      return fail(errc::invalid_input, one.error().message);
-    const bool again =
-        std::any_of(out.begin(), out.end(), [&](const endpoint& e) {
-          return e.host == one.value().host && e.port == one.value().port;
-        });
-    if (again)
-      return fail(errc::invalid_input, "--site-agent names one agent twice");
-    out.push_back(one.value());
-  }
-  return out;
-}
 
 discovery_tools real_discovery_tools(mac_source mac) {
   return {std::move(mac), [](const endpoint& agent, std::string_view path,

@@ -1,27 +1,18 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "daemon/config.hpp"
 #include "daemon/discovery_mac.hpp"
 #include "daemon/discovery_wire.hpp"
+#include "daemon/endpoint.hpp"
 #include "daemon/gateway_client.hpp"
 #include "daemon/join.hpp"
 
-#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace bc::daemon {
-
-/// Several agents may serve a site; one of them holds its boot lease.
-inline constexpr std::size_t most_site_agents = 8;
-
-/// The URLs of `--site-agent`: 1 to most_site_agents, none twice; else
-/// INVALID_INPUT.
-[[nodiscard]] result<std::vector<endpoint>> parse_site_agents(
-    const std::vector<std::string>& urls);
 
 /// What a join by discovery asks of the world; a test replaces it.
 struct discovery_tools {

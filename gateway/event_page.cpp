@@ -34,6 +34,11 @@ bool scanned_all_it_may(std::string_view from, std::string_view to) {
          *last - *first >= actors::max_events_scanned;
 }
 
+// A line end in it would begin another line of the stream.
+bool is_one_line(std::string_view text) {
+  return text.find_first_of("\r\n") == text.npos;
+}
+
 }  // namespace
 
 result<event_page> read_event_page(const std::string& answer,
@@ -53,6 +58,8 @@ result<event_page> read_event_page(const std::string& answer,
     json::reader event{item};
     BC_TRY(id, event.text("id"));
     BC_TRY(type, event.text("type"));
+    if (!is_one_line(id) || !is_one_line(type))
+      return fail(errc::internal, "an event's id or type is of several lines");
     // Compact JSON has no line ends, so that one `data` line holds it.
     out.frames += "id: " + id + "\nevent: " + type +
                   "\ndata: " + json::to_text(item) + "\n\n";

@@ -17,7 +17,8 @@ struct event_page {
 
 /// What came of asking for `limit` events after `from`: at most about 256 KiB
 /// of frames, and one event at least; of a page of long events the rest is read
-/// again. INTERNAL for what is no such answer.
+/// again. INTERNAL for what is no such answer, and for an id or a type of
+/// several lines.
 [[nodiscard]] result<event_page> read_event_page(const std::string& answer,
                                                  std::string_view from,
                                                  std::size_t limit);

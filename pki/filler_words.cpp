@@ -60,6 +60,10 @@ constexpr std::size_t least_misspelled = 6;
 constexpr std::size_t least_before_cut = 6;
 constexpr std::size_t least_cut = 10;
 
+char first_of(std::string_view word) {
+  return word.front();
+}
+
 bool omits_one(std::string_view text, std::string_view word) {
   auto [at, in_word] = std::mismatch(text.begin(), text.end(), word.begin());
   return std::equal(at, text.end(), in_word + 1);
@@ -71,10 +75,12 @@ bool swaps_two(std::string_view text, std::string_view word) {
          std::equal(at + 2, text.end(), in_word + 2);
 }
 
+// Not by std::ranges::equal_range: clang 14, which fuzzes, cannot compile the
+// subranges of GCC 12's library.
 std::span<const std::string_view> words_with(char first) {
-  auto found = std::ranges::equal_range(
-      words, first, {}, [](std::string_view word) { return word.front(); });
-  return {found.begin(), found.end()};
+  auto begin = std::ranges::lower_bound(words, first, {}, first_of);
+  auto end = std::ranges::upper_bound(words, first, {}, first_of);
+  return {begin, end};
 }
 
 // Which prefixes of a text are words in a row.

@@ -51,7 +51,8 @@ bool uuid_holds_serial(const both_orders& uuid, std::string_view serial) {
 // Whole (Supermicro, at the end), or between other numbers (Gigabyte).
 bool uuid_holds_mac(const both_orders& uuid, const mac_bytes& mac) {
   return any(uuid, [&](const uuid_bytes& order) {
-    return std::ranges::search(order, mac).size() == mac.size() ||
+    return std::search(order.begin(), order.end(), mac.begin(), mac.end()) !=
+               order.end() ||
            interleaved_mac(order) == mac;
   });
 }

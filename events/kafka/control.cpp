@@ -9,7 +9,41 @@ namespace bc::events::kafka {
 
 namespace {
 
-result<control_record> parse(const std::string& text) {
+fault mismatch(const control_record& c, const std::string& journal_has) {
+  return fail(errc::invalid_state,
+              "Kafka has this deployment's events up to position " +
+                  std::to_string(c.position) + " of incarnation " +
+                  c.incarnation + " (event hash " + c.hash +
+                  "), but the journal " + journal_has +
+                  ": it is another journal, or an older copy was restored. "
+                  "Nothing is published until an operator decides");
+}
+
+}  // namespace
+
+std::uint64_t misplaced_until(const control_record& c,
+                              const topic_names& now) noexcept {
+  return c.partitions == now.partitions && c.events_by == now.events_by
+             ? c.placed_after
+             : c.position;
+}
+
+record to_record(const control_record& c, const std::string& topic,
+                 const std::string& transactional_id) {
+  json::writer out;
+  out.begin_object()
+      .field("incarnation", c.incarnation)
+      .field("position", c.position)
+      .field("hash", c.hash)
+      .field("checkpoint", c.checkpoint)
+      .field("partitions", c.partitions);
+  if (c.events_by)
+    out.field("layout", text_of(*c.events_by));
+  out.field("placedAfter", c.placed_after).end_object();
+  return {topic, 0, transactional_id, {}, out.str()};
+}
+
+result<control_record> parse_control(const std::string& text) {
   auto read = [&]() -> result<control_record> {
     BC_TRY(doc, json::parse_object(text));
     json::reader in{doc};
@@ -46,40 +80,6 @@ result<control_record> parse(const std::string& text) {
   return out;
 }
 
-fault mismatch(const control_record& c, const std::string& journal_has) {
-  return fail(errc::invalid_state,
-              "Kafka has this deployment's events up to position " +
-                  std::to_string(c.position) + " of incarnation " +
-                  c.incarnation + " (event hash " + c.hash +
-                  "), but the journal " + journal_has +
-                  ": it is another journal, or an older copy was restored. "
-                  "Nothing is published until an operator decides");
-}
-
-}  // namespace
-
-std::uint64_t misplaced_until(const control_record& c,
-                              const topic_names& now) noexcept {
-  return c.partitions == now.partitions && c.events_by == now.events_by
-             ? c.placed_after
-             : c.position;
-}
-
-record to_record(const control_record& c, const std::string& topic,
-                 const std::string& transactional_id) {
-  json::writer out;
-  out.begin_object()
-      .field("incarnation", c.incarnation)
-      .field("position", c.position)
-      .field("hash", c.hash)
-      .field("checkpoint", c.checkpoint)
-      .field("partitions", c.partitions);
-  if (c.events_by)
-    out.field("layout", text_of(*c.events_by));
-  out.field("placedAfter", c.placed_after).end_object();
-  return {topic, 0, transactional_id, {}, out.str()};
-}
-
 result<std::optional<control_record>> read_control(
     cluster& from, const std::string& topic,
     const std::string& transactional_id, const keep_going& go_on) {
@@ -90,7 +90,7 @@ result<std::optional<control_record>> read_control(
       [&](const received& m) -> result<void> {
         if (m.key != transactional_id || !m.value)
           return ok();
-        BC_TRY(parsed, parse(*m.value));
+        BC_TRY(parsed, parse_control(*m.value));
         last = std::move(parsed);
         return ok();
       },

@@ -36,6 +36,10 @@ struct control_record {
                                const std::string& topic,
                                const std::string& transactional_id);
 
+/// The value of such a record, also of older programs. INTERNAL for any other
+/// text.
+[[nodiscard]] result<control_record> parse_control(const std::string& text);
+
 /// The last committed control record of this id; nullopt when there is none.
 /// Reads behind every transaction that was open when it was asked. INTERNAL
 /// for a record that cannot be understood.

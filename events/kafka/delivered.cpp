@@ -70,6 +70,12 @@ std::optional<event_id> parse_event_id(const std::string& text) {
   return out;
 }
 
+std::optional<event_id> parse_parked(const std::string& text) {
+  auto doc = json::parse_object(text);
+  auto id = doc ? json::reader{doc.value()}.text("id") : doc.error();
+  return id ? parse_event_id(id.value()) : std::nullopt;
+}
+
 std::string difference(const record& wanted, const received& m) {
   if (m.topic != wanted.topic)
     return "topic";
@@ -92,9 +98,7 @@ result<std::set<std::uint64_t>> parked_positions(cluster& from,
   BC_TRYV(from.read(
       what,
       [&](const received& m) -> result<void> {
-        auto doc = json::parse_object(m.value.value_or(""));
-        auto text = doc ? json::reader{doc.value()}.text("id") : doc.error();
-        if (auto id = text ? parse_event_id(text.value()) : std::nullopt;
+        if (auto id = parse_parked(m.value.value_or(""));
             id && known.at(id->position) == id->incarnation)
           out.insert(id->position);
         return ok();

@@ -20,6 +20,10 @@ struct event_id {
 /// nullopt for a text that is none.
 [[nodiscard]] std::optional<event_id> parse_event_id(const std::string& text);
 
+/// The event's id in the note of the parked topic that stands for one; nullopt
+/// for a text that is none.
+[[nodiscard]] std::optional<event_id> parse_parked(const std::string& text);
+
 /// Which way this event of the journal was altered on its way: "value",
 /// "header ce_type"…; empty: in none. Where it lies is not looked at.
 [[nodiscard]] std::string difference(const record& wanted, const received& m);

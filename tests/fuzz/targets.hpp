@@ -44,7 +44,14 @@
   X(export_file)           \
   X(checkpoint_line)       \
   X(event_query)           \
-  X(relay)
+  X(relay)                 \
+  X(request_head)          \
+  X(event_page)            \
+  X(event_stream)          \
+  X(kafka_record)          \
+  X(identity)              \
+  X(site_agents)           \
+  X(tpm_key_file)
 
 namespace bc::fuzz {
 

@@ -1,7 +1,9 @@
+#include "pki/pem.hpp"
 #include "pki/tpm/credential.hpp"
 #include "pki/tpm/ek_certificate.hpp"
 #include "pki/tpm/identity.hpp"
 #include "pki/tpm/key_attestation.hpp"
+#include "pki/tpm/key_file.hpp"
 #include "pki/tpm/key_rules.hpp"
 #include "pki/tpm/verify.hpp"
 #include "tests/fuzz/targets.hpp"
@@ -82,6 +84,21 @@ void ek_certificate(byte_view input) {
     BC_MUST(!read->is_for({}));
   }
   BC_MUST(ERR_peek_error() == 0);
+}
+
+// A key file that is read is written again with the same DER.
+void tpm_key_file(byte_view input) {
+  auto text = text_of(input);
+  auto key = pki::tpm::read_key_file(text);
+  if (!key)
+    return;
+  const auto again = pki::tpm::key_file_of(key.value());
+  BC_MUST(pki::tpm::is_key_file(again));
+  auto read = pki::pem::decode("TSS2 PRIVATE KEY", text);
+  auto written = pki::pem::decode("TSS2 PRIVATE KEY", again);
+  BC_MUST(read.has_value() && written.has_value());
+  BC_MUST(to_bytes(read.value().expose()) ==
+          to_bytes(written.value().expose()));
 }
 
 }  // namespace bc::fuzz
