@@ -67,6 +67,34 @@ class CertificateCases:
             [line for line in daemon.lines if "no session" in line], [])
         self.assertEqual(self.d.events(self.api1, "node.disconnected"), [])
 
+    def test_a_stolen_gateway_is_cut_off(self):
+        """As docs/rotate-keys.md says it; the nodes stay what they are."""
+        api = self.d.api("api-1")
+        self.d.make_pool(api)
+        gateway, thief = self.gateway("gw", api), self.gateway("thief", api)
+        token = self.d.token(api, "stolen", 10)
+        self.connected_daemon(gateway, "stays", token)
+        for step in (["prepare"], ["activate", "--early"],
+                     ["retire", "--early"]):
+            self.d.tool("pki", "rotate", *step, "--key", "internal-ca",
+                        "--store", self.d.store)
+        self.assertEqual(api.stop(), 0)
+        before = len(thief.said())
+        api.start()
+        wait_until(lambda: "handshake failed" in thief.said()[before:],
+                   "the thief has no API process any more")
+        self.install(self.issue_again(gateway, "again"), gateway)
+        self.reload(gateway, TAKEN, "listen", "internal")
+        wait_until(gateway.is_ready, "certified again, it has")
+        # It went on when all this took less than two seconds.
+        wait_until(lambda: all(n["connected"] for n in
+                               self.d.items(api, "nodes/list")),
+                   "its session is back")
+        late = Machine(self.folder / "late")
+        code, _, err = late.join(gateway, token["token"])
+        self.assertEqual(code, 0, err)
+        self.assertFalse(thief.is_ready())
+
     def test_nobody_has_to_tell_a_gateway(self):
         """The files are read each minute."""
         if not LONG:
