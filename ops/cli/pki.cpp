@@ -125,7 +125,7 @@ void init(context& ctx, const std::string& domain, const bundle_place& at) {
 
 void issue_gateway(context& ctx, const bundle_place& at,
                    const std::vector<std::string>& names,
-                   const std::string& folder) {
+                   const std::string& out_dir) {
   auto bundle = load_bundle(ctx, at);
   if (!bundle)
     return;
@@ -133,6 +133,8 @@ void issue_gateway(context& ctx, const bundle_place& at,
   if (!made)
     return report(ctx, made.error(),
                   made.error().code == errc::invalid_input ? usage : refused);
+  // A name that a certificate can have is no path.
+  const auto& folder = out_dir.empty() ? names.front() : out_dir;
   auto written = write_gateway_files(folder, made.value());
   if (!written)
     return report(ctx, written.error());
@@ -193,11 +195,13 @@ void add_pki(CLI::App& app, context& ctx) {
   g->add_option("--name,--san", *names,
                 "DNS name or IP that machines dial; may repeat")
       ->required();
-  add_path(*g, "--out-dir", *folder, "A new folder (0700) for them")
-      ->required();
+  add_path(*g, "--out-dir", *folder,
+           "A new folder (0700) for them; without it, one here by the first "
+           "name");
   add_bundle_place(*g, *at);
   add_output_option(*g, ctx);
-  add_examples(*g, {"pki issue-gateway --name gw-1.example.com \\\n"
+  add_examples(*g, {"pki issue-gateway --name gw-1.example.com",
+                    "pki issue-gateway --name gw-1.example.com \\\n"
                     "    --store postgres://compute@db.example.com/compute "
                     "--out-dir gw-1"});
   g->callback(

@@ -4,10 +4,10 @@
 #
 #   sudo sh install-bcd.sh < token-file
 #   BCD_JOIN_TOKEN=bcjt_... sudo -E sh install-bcd.sh
-#   sudo sh install-bcd.sh --upgrade    reads no token: a machine that joined
+#   sudo sh install-bcd.sh --upgrade    reads no token
 #   sudo sh install-bcd.sh --helper < token-file    bcd is not root
 #
-# Without a token, on a machine that joined, it upgrades bcd in place.
+# Without a token, where /etc/bcd/config.toml is, it upgrades bcd in place.
 #
 # Nothing but functions stands before the last line: a copy that was cut on the
 # way does nothing.
@@ -69,7 +69,8 @@ bcd_arguments() {
           "Installs bcd $version and joins this machine; run it as root." \
           '  sudo sh install-bcd.sh < token-file' \
           '  BCD_JOIN_TOKEN=bcjt_... sudo -E sh install-bcd.sh' \
-          '  sudo sh install-bcd.sh --upgrade    a machine that joined' \
+          '  sudo sh install-bcd.sh --upgrade    reads no token' \
+          'Without a token it upgrades bcd where it was installed before.' \
           'With --helper too, bcd runs as a user of its own (bcd), and' \
           'bcd-helper.service does what takes root.'
         exit 0
@@ -219,6 +220,11 @@ bcd_is_joined() {
   [ -e "$identity" ]
 }
 
+# Here before this run, whether the machine joined then or not.
+bcd_is_installed() {
+  [ -f "$config" ]
+}
+
 # Standard input to its end, of which at most 4096 bytes are a token's.
 bcd_read_input() {
   given=$(
@@ -274,7 +280,7 @@ bcd_take_token() {
 bcd_read_token() {
   if [ "$upgrade" = yes ]; then
     given=
-    bcd_is_joined ||
+    bcd_is_joined || bcd_is_installed ||
       bcd_stop 'this machine has not joined, so there is nothing to upgrade: give a join token. Nothing was changed'
     return
   fi
@@ -291,7 +297,7 @@ bcd_read_token() {
   fi
   if [ -n "$given" ]; then
     bcd_take_token
-  elif ! bcd_is_joined; then
+  elif ! bcd_is_joined && ! bcd_is_installed; then
     bcd_stop 'no join token given, and this machine has not joined: give one on standard input (sh install-bcd.sh < token-file) or in BCD_JOIN_TOKEN. Nothing was changed'
   fi
 }
@@ -582,6 +588,25 @@ bcd_give_folder() {
     bcd_stop "$data could not be given to $user, and bcd.service is stopped: mend what bcd says above, and run this script again"
 }
 
+# Without a token, on a machine that has not joined: nothing is started that
+# would only say so. Unless it was asked for, it is no success: what was to give
+# the token may have given nothing.
+bcd_upgrade_unjoined() {
+  bcd_restart_what_runs
+  not_yet="bcd $version is in place, but this machine has not joined yet: run this script again with a join token (sh install-bcd.sh < token-file)"
+  [ "$upgrade" = yes ] || bcd_stop "$not_yet"
+  bcd_say "$not_yet"
+}
+
+bcd_restart_what_runs() {
+  systemctl daemon-reload 9>&- || bcd_stop 'systemctl cannot load bcd.service'
+  for service in ${user:+bcd-helper.service} bcd.service; do
+    ! systemctl is-active "$service" >/dev/null 2>&1 9>&- ||
+      systemctl restart "$service" 9>&- ||
+      bcd_stop "$service did not start; see: systemctl status $service"
+  done
+}
+
 bcd_start() {
   { systemctl daemon-reload 9>&- && systemctl enable bcd.service 9>&-; } ||
     bcd_stop 'systemctl cannot enable bcd.service'
@@ -620,6 +645,10 @@ bcd_install() {
   bcd_get_program
   bcd_write_files
   bcd_put_files
+  if [ -z "$token" ] && ! bcd_is_joined; then
+    bcd_upgrade_unjoined
+    return
+  fi
   bcd_join
   bcd_start
 }

@@ -142,7 +142,39 @@ class InstallAgain(InstallCase):
         done = self.install(given=token["token"])
         self.assert_stops(done, "Join refused", "run this script again")
         self.assertEqual(self.server.asked(), [])
-        # Neither an upgrade: this machine has not joined.
-        self.assert_stops(self.install(), "has not joined")
         self.adopt()
         self.assertIsNotNone(self.server.service())
+
+    def test_installed_and_not_joined(self):
+        """Without a token it upgrades what is there, starts nothing, and says
+        how to join."""
+        self.script()
+        token = self.token()
+        self.dev.cli("join-tokens", "revoke", token["id"], "--pool",
+                     self.dev.pool)
+        self.assert_stops(self.install(given=token["token"]), "Join refused")
+        for name, digest, options in (
+                ("newer", self.downloads.newer, ()),
+                ("good", self.downloads.bcd, ("--upgrade",))):
+            self.script(name, digest=digest)
+            done = self.install(*options)
+            if options:
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertIn("has not joined yet", done.stdout)
+            else:  # a token that was to come and did not is no success
+                self.assert_stops(done, "has not joined yet")
+            self.assertEqual(
+                (self.server.root / "usr/local/bin/bcd").read_bytes(), digest)
+            self.assertEqual(self.server.asked(), [
+                "daemon-reload", "is-active bcd.service"])
+            (self.server.root / "var/log/systemctl.log").unlink()
+        # What a token is missing for is still said where one was meant.
+        self.assert_changes_nothing("is set but empty",
+                                    env={"BCD_JOIN_TOKEN": ""})
+        self.adopt()
+        before = self.server.service()
+        self.assertIsNotNone(before)
+        # It runs, and is restarted, though its identity was taken away.
+        (self.server.root / "var/lib/bcd/identity.json").unlink()
+        self.assert_stops(self.install(), "bcd.service did not start")
+        self.assertIsNone(self.server.service())

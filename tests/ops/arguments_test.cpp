@@ -279,6 +279,37 @@ TEST_CASE("arguments: issue-gateway leaves every file or none, and says so",
   ::unsetenv("BETTER_COMPUTE_SECRET");
 }
 
+TEST_CASE("arguments: issue-gateway names its folder after the first name",
+          "[ops][arguments]") {
+  shell sh{""};
+  const auto here = fs::current_path();
+  auto bundle = sh.folder + "/bundle";
+  ::setenv("BETTER_COMPUTE_SECRET", "0123456789abcdef", 1);
+  REQUIRE(sh.run_alone({"pki", "init", "--trust-domain", "a.example",
+                        "--bundle", bundle})
+              .exit_code == cli::done);
+  fs::current_path(sh.folder);
+  const std::vector<std::string> issue{
+      "pki",   "issue-gateway", "--san",    "gw.eu.example.com",
+      "--san", "192.0.2.7",     "--bundle", bundle};
+  auto got = sh.run_alone(issue);
+  CHECK(got.exit_code == cli::done);
+  CHECK(got.out.find("gw.eu.example.com/serving.key") != std::string::npos);
+  const auto made = fs::path{sh.folder} / "gw.eu.example.com";
+  CHECK(fs::exists(made / "internal.key"));
+  // A second one would be another gateway's.
+  auto again = sh.run_alone(issue);
+  CHECK(again.exit_code == cli::refused);
+  CHECK(again.err.find("ALREADY_EXISTS") != std::string::npos);
+  // Nothing that could lead out of the folder is a name.
+  for (const char* name : {"..", ".", "../gw", "/tmp/gw", "a/b", ""})
+    CHECK(sh.run_alone(
+                {"pki", "issue-gateway", "--san", name, "--bundle", bundle})
+              .exit_code == cli::usage);
+  fs::current_path(here);
+  ::unsetenv("BETTER_COMPUTE_SECRET");
+}
+
 TEST_CASE("arguments: the environment counts for the settings a command needs",
           "[ops][arguments]") {
   shell sh{""};
