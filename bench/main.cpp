@@ -76,8 +76,9 @@ int main(int argc, char** argv) {
   app.add_option("--scale", s.scale, "of every count")
       ->check(CLI::Range(0.001, 100.0));
   // Used by the program itself.
-  if (argc == 6 && std::string{argv[1]} == "--client")
-    return run_client(argv[2], argv[3], argv[4], std::stoul(argv[5]));
+  if (argc == 7 && std::string{argv[1]} == "--client")
+    return run_client(argv[2], argv[3], argv[4], std::stoul(argv[5]),
+                      std::stod(argv[6]));
   CLI11_PARSE(app, argc, argv);
   return measure(std::move(s), std::move(wanted), json);
 }

@@ -56,6 +56,47 @@ struct tally {
   }
 };
 
+// Until operation `i` of so many a second is meant to start.
+steady::time_point wait_for_turn(std::size_t i, double rate,
+                                 steady::time_point began) {
+  auto start =
+      began + std::chrono::duration_cast<steady::duration>(
+                  std::chrono::duration<double>(static_cast<double>(i) / rate));
+  std::this_thread::sleep_until(start);
+  return start;
+}
+
+template <class Wait>
+load thread_loop(std::size_t total, std::size_t threads,
+                 const blocking_operation& run, Wait wait) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  load sum;
+  auto began = steady::now();
+  auto cpu = cpu_seconds();
+  std::vector<std::jthread> workers;
+  for (std::size_t t = 0; t < threads; ++t)
+    workers.emplace_back([&, t] {
+      load own;
+      for (;;) {
+        auto i = next.fetch_add(1);
+        if (i >= total)
+          break;
+        auto start = wait(i, began);
+        ++(run(t, i) ? own.done : own.failed);
+        own.latency.add(steady::now() - start);
+      }
+      std::lock_guard lock{mutex};
+      sum.done += own.done;
+      sum.failed += own.failed;
+      sum.latency.add(own.latency);
+    });
+  workers.clear();
+  sum.seconds = seconds_between(began, steady::now());
+  sum.cpu = cpu_seconds() - cpu;
+  return sum;
+}
+
 template <class Wait>
 load run_loop(std::size_t total, const operation& run, Wait wait) {
   auto all = std::make_shared<tally>();
@@ -122,43 +163,21 @@ load closed_loop(std::size_t total, std::size_t in_flight,
 
 load open_loop(std::size_t total, double rate, const operation& run) {
   return run_loop(total, run, [&](tally&, std::size_t i, auto began) {
-    auto start =
-        began +
-        std::chrono::duration_cast<steady::duration>(
-            std::chrono::duration<double>(static_cast<double>(i) / rate));
-    std::this_thread::sleep_until(start);
-    return start;
+    return wait_for_turn(i, rate, began);
   });
 }
 
 load blocking_loop(std::size_t total, std::size_t threads,
-                   const std::function<bool(std::size_t, std::size_t)>& run) {
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  load sum;
-  auto began = steady::now();
-  auto cpu = cpu_seconds();
-  std::vector<std::jthread> workers;
-  for (std::size_t t = 0; t < threads; ++t)
-    workers.emplace_back([&, t] {
-      load own;
-      for (;;) {
-        auto i = next.fetch_add(1);
-        if (i >= total)
-          break;
-        auto start = steady::now();
-        ++(run(t, i) ? own.done : own.failed);
-        own.latency.add(steady::now() - start);
-      }
-      std::lock_guard lock{mutex};
-      sum.done += own.done;
-      sum.failed += own.failed;
-      sum.latency.add(own.latency);
-    });
-  workers.clear();
-  sum.seconds = seconds_between(began, steady::now());
-  sum.cpu = cpu_seconds() - cpu;
-  return sum;
+                   const blocking_operation& run) {
+  return thread_loop(total, threads, run,
+                     [](std::size_t, auto) { return steady::now(); });
+}
+
+load paced_loop(std::size_t total, double rate, std::size_t threads,
+                const blocking_operation& run) {
+  return thread_loop(total, threads, run, [rate](std::size_t i, auto began) {
+    return wait_for_turn(i, rate, began);
+  });
 }
 
 void report::section(const std::string& title) {

@@ -36,6 +36,10 @@ class histogram {
 using operation =
     std::function<void(std::size_t index, std::function<void(bool)> done)>;
 
+/// One that is over when it returns; true: as it should.
+using blocking_operation =
+    std::function<bool(std::size_t thread, std::size_t index)>;
+
 struct load {
   std::size_t done = 0;    // as they should
   std::size_t failed = 0;  // otherwise
@@ -52,15 +56,24 @@ struct load {
 [[nodiscard]] load closed_loop(std::size_t total, std::size_t in_flight,
                                const operation& run);
 
+/// Of the rate that a closed loop has just shown to pass, what latencies are
+/// taken at: busy, and not yet a queue.
+inline constexpr double open_load = 0.6;
+
 /// Starts `total` operations at a fixed rate, whatever the earlier ones do;
 /// latency counts from when each was meant to start.
 [[nodiscard]] load open_loop(std::size_t total, double rate,
                              const operation& run);
 
-/// The same for an operation that blocks, on threads of its own.
-[[nodiscard]] load blocking_loop(
-    std::size_t total, std::size_t threads,
-    const std::function<bool(std::size_t thread, std::size_t index)>& run);
+/// closed_loop for an operation that blocks, on threads of its own.
+[[nodiscard]] load blocking_loop(std::size_t total, std::size_t threads,
+                                 const blocking_operation& run);
+
+/// open_loop for one: what has no thread in time waits, and its latency says
+/// so.
+[[nodiscard]] load paced_loop(std::size_t total, double rate,
+                              std::size_t threads,
+                              const blocking_operation& run);
 
 struct figure {
   std::string section;

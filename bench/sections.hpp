@@ -57,8 +57,10 @@ void measure_lists(const settings& s, report& out);
 void measure_programs(const settings& s, report& out);
 
 /// The load of measure_joins, in a process of its own: posts each line of the
-/// file on a connection of its own, from so many threads; prints the latencies.
+/// file on a connection of its own, from so many threads, `rate` a second (0:
+/// as many as pass); prints the latencies.
 [[nodiscard]] int run_client(const std::string& url, const std::string& ca_file,
-                             const std::string& bodies, std::size_t threads);
+                             const std::string& bodies, std::size_t threads,
+                             double rate);
 
 }  // namespace bc::bench
