@@ -89,9 +89,9 @@ struct hardware_expectation {
 };
 
 /// The expectation in the form it is compared in, and the name of the first
-/// field ("serial") that is a placeholder or can never match. What was no
-/// placeholder yet when a token was made comes to the same value still (a UUID, a
-/// serial).
+/// field ("serial") that is a placeholder or can never match. A UUID or serial
+/// that was no placeholder yet when a token was made comes to the same value
+/// still.
 struct normalised_expectation {
   hardware_expectation value;
   std::optional<std::string> bad_field;
